@@ -82,6 +82,16 @@ def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
     return Diagnostic(cause.code, f"{cause.message}; reconnecting failed for {seconds:g} s", hint=hint)
 
 
+def kept_breaking(cause: Diagnostic, attempts: int) -> Diagnostic:
+    """Return `cause`, reworded to say that an exchange failed in every attempt although the connection was
+    restored."""
+    hint = (
+        "the host can be reached, but the data does not arrive: check the network for lost packets and a wrong MTU, "
+        "then run `asct resume`"
+    )
+    return Diagnostic(cause.code, f"{cause.message}; {attempts} attempts failed", hint=hint)
+
+
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
     """Return the diagnostic for a session that could not be opened. `detail` is the message from the script that opens
     sessions."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from asct.errors import HostLost, HostTimeout
+from asct.errors import HostError, HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
 """The interval, in seconds, between a watchdog's checks. A long interval is sufficient because time limits are many
 seconds long, and it saves CPU time because a fleet has one watchdog per connection."""
+SLOWEST = 10_000
+"""Bytes per second that a file transfer must reach on average, so that it does not end at the time limit."""
 
 
 class Channel(Protocol):
@@ -119,10 +122,13 @@ class Link(Protocol):
         """Drop the connection immediately, without notifying the host, because the host may not respond."""
         ...
 
-    def within(self, seconds: float, doing: str) -> AbstractContextManager[None]:
-        """Limit the duration of the `with` body in seconds.
+    def within(
+        self, seconds: float, doing: str, interrupted: Callable[[], bool] = lambda: False
+    ) -> AbstractContextManager[None]:
+        """Limit the duration of the `with` body in seconds. The time during which a file arrives does not count.
 
-        Raises HostTimeout and drops the connection if the body takes longer. Raises HostLost if the connection breaks.
+        Raises HostTimeout and drops the connection if the body takes longer. Raises HostLost if the connection breaks,
+        and HostError if `interrupted` returns true while a file transfer waits for data.
         """
         ...
 
@@ -134,6 +140,16 @@ class Link(Protocol):
     def files(self) -> FileTransfer:
         """The file transfer over this connection. Use it within the body of `within`, since it may open a channel."""
         ...
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """The body of a `within` statement."""
+
+    doing: str
+    seconds: float
+    interrupted: Callable[[], bool]
+    deadline: float
 
 
 class TimedLink:
@@ -149,7 +165,7 @@ class TimedLink:
     def __init__(self, name: str) -> None:
         self.label = name
         self._name = name
-        self._deadline: float | None = None
+        self._exchange: _Exchange | None = None
         self._over: threading.Event | None = None
         self.late = False
         """Whether the watchdog dropped the connection."""
@@ -161,7 +177,7 @@ class TimedLink:
     def watch(self) -> None:
         """Start the watchdog for a new connection."""
         self.unwatch()
-        self._deadline, self._over, self.late = None, threading.Event(), False
+        self._exchange, self._over, self.late = None, threading.Event(), False
         threading.Thread(target=self._check, args=(self._over,), name="asct-watch", daemon=True).start()
 
     def unwatch(self) -> None:
@@ -171,14 +187,28 @@ class TimedLink:
 
     def _check(self, over: threading.Event) -> None:
         while not over.wait(CHECK_S):
-            deadline = self._deadline
-            if deadline is not None and time.monotonic() > deadline:
+            if self.overdue():
                 self.late = True
                 self.cut()
                 return
 
+    def overdue(self) -> bool:
+        """Whether the current exchange has exceeded its time limit."""
+        exchange = self._exchange
+        return exchange is not None and time.monotonic() > exchange.deadline
+
+    def progress(self, size: int) -> None:
+        """Postpone the time limit of the exchange because `size` bytes of a file have arrived, but never beyond the
+        full time limit from now. Raises HostError if the exchange was interrupted."""
+        exchange = self._exchange
+        if exchange is None:
+            return
+        if exchange.interrupted():
+            raise HostError(self._name, errors.problem("interrupted", self.label, doing=exchange.doing))
+        exchange.deadline = min(time.monotonic() + exchange.seconds, exchange.deadline + size / SLOWEST)
+
     @contextmanager
-    def within(self, seconds: float, doing: str) -> Iterator[None]:
+    def within(self, seconds: float, doing: str, interrupted: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """See `Link.within`. A TimeoutError raised by the body is propagated. Links that do not use a network need no
         limit."""
         if not self.breaks_silently:
@@ -187,7 +217,8 @@ class TimedLink:
         if self._over is None or self.late:
             detail = "not connected" if self._over is None else "it had already been dropped"
             raise HostLost(self._name, errors.connection_lost(self.label, doing, detail))
-        before, self._deadline = self._deadline, time.monotonic() + seconds
+        before = self._exchange
+        self._exchange = _Exchange(doing, seconds, interrupted, time.monotonic() + seconds)
         late = HostTimeout(self._name, errors.problem("no_answer", self.label, doing=doing, seconds=seconds))
         try:
             yield
@@ -201,4 +232,4 @@ class TimedLink:
             if self.late:  # the data is incomplete
                 raise late
         finally:
-            self._deadline = before
+            self._exchange = before

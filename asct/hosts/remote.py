@@ -162,18 +162,15 @@ class RemoteHost(Host):
         if len(flags) != len(files):
             raise self._unexpected("reporting a task", flags)
 
-        def fetch() -> None:
-            fetched.clear()
-            remaining = task.max_total_bytes
-            for (path, name), flag in zip(files, flags, strict=True):
-                note = self._fetch(task, path, name, flag, min(task.max_bytes, remaining))
-                if note:
-                    notes.append(note)
-                elif flag != "-":
-                    fetched.append(name)
-                    remaining -= (task.into / name).stat().st_size
-
-        self._session.retried(fetch)
+        self._interrupted = False  # what the stopped task wrote is still copied, unless it takes long
+        remaining = task.max_total_bytes
+        for (path, name), flag in zip(files, flags, strict=True):
+            note = self._fetch(task, path, name, flag, min(task.max_bytes, remaining))
+            if note:
+                notes.append(note)
+            elif flag != "-":
+                fetched.append(name)
+                remaining -= (task.into / name).stat().st_size
         if feed is not None and task.main.stdout_file in fetched:
             feed.finish((task.into / task.main.stdout_file).read_bytes())
         code = -9 if status.exit_status is None else script.exit_status(status.exit_status, status.shell_message)
@@ -223,28 +220,23 @@ class RemoteHost(Host):
             save(target, [])
             return ""
         source = path if path.startswith("/") else f"{task.main.cwd}/{path}"
-        with self._link.within(_transfer_s(limit), "fetching results"):
-            if self._link.files.fetch_regular(source, target, limit):
-                return ""
-        return f"{name} is larger than {limit} bytes and was not copied"
+
+        def fetch() -> bool:
+            with self._link.within(SHORT_S, "fetching results", lambda: self._interrupted):
+                return self._link.files.fetch_regular(source, target, limit)
+
+        return "" if self._session.retried(fetch) else f"{name} is larger than {limit} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
         """Determine the file flags of a task that could not report them because its shell was killed together with
         it."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
-        found = ""
-
-        def read() -> None:
-            nonlocal found
-            text = self._housekeeping(f"{enter}; {script.call(self.name, 'report', *names)}")
-            try:
-                found = script.read_report(text.partition(" ")[2]).flags
-            except ValueError:
-                raise self._unexpected("reporting a task", text) from None
-
-        self._session.retried(read)
-        return found
+        text = self._session.retried(lambda: self._housekeeping(f"{enter}; {script.call(self.name, 'report', *names)}"))
+        try:
+            return script.read_report(text.partition(" ")[2]).flags
+        except ValueError:
+            raise self._unexpected("reporting a task", text) from None
 
     # ---- short commands and files
 
@@ -307,7 +299,9 @@ class RemoteHost(Host):
         except TimeoutError as late:
             end(late.args[0])
             if self._interrupted:
-                raise HostLost(self.name, errors.problem("interrupted", self._link.label, program=program)) from None
+                raise HostLost(
+                    self.name, errors.problem("interrupted", self._link.label, doing=f"`{program}`")
+                ) from None
             detail = errors.problem("no_answer", self._link.label, doing=f"running {program}", seconds=timeout_s)
             raise HostTimeout(self.name, detail) from None
         end(out)
@@ -323,11 +317,12 @@ class RemoteHost(Host):
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         below(self.name, target, [self.work, self.cache])
-        with self._link.within(_transfer_s(source.stat().st_size), f"sending {target}"):
+        with self._link.within(SHORT_S + source.stat().st_size / 1e6, f"sending {target}"):
             self._link.files.store(source, target, f"{target}.{self._mark}.part", mode)
 
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
-        with self._link.within(_transfer_s(max_bytes), f"fetching {source}"):
+        self._interrupted = False
+        with self._link.within(SHORT_S, f"fetching {source}", lambda: self._interrupted):
             if not self._link.files.fetch(source, target, max_bytes):
                 raise HostError(self.name, errors.problem("too_large", self.name, path=source, max_bytes=max_bytes))
 
@@ -358,12 +353,6 @@ class RemoteHost(Host):
             if first == "failed":
                 raise HostError(self.name, errors.problem("task_refused", self._link.label, detail=rest))
         raise HostLost(self.name, errors.connection_lost(self._link.label, "cleaning up"))
-
-
-def _transfer_s(size: int) -> float:
-    """Return the time limit for a transfer, in seconds: half a minute plus the time that the transfer takes at 1
-    MB/s."""
-    return SHORT_S + size / 1e6
 
 
 def _drain(channel: Channel, enough: Callable[[bytearray], bool] = lambda _: False) -> tuple[bytes, bytes]:

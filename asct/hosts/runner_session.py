@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, HostTimeout
 from asct.hosts import errors, script
@@ -37,6 +38,8 @@ RECONNECT_S = 300.0
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 """Pauses before the attempts to reconnect, in seconds; the last one is repeated. A brief interruption costs half a
 second, and a host that stays down is contacted only four times a minute."""
+ATTEMPTS = 3
+"""Maximum number of attempts at an exchange during which the connection breaks."""
 _OPENING = "creating the work folder"
 _MOST_OPENING = 1 << 20
 """Maximum number of bytes that a host may print before its session is open, including the output of login scripts."""
@@ -45,6 +48,7 @@ ANSWER_LIMIT = 1 << 20
 _ANSWER = re.compile(rb"asct:answer\n(.*)asct:answered\n\Z", re.DOTALL)
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
 """Error codes for failures that a retry cannot fix: keys, accounts, configuration."""
+_T = TypeVar("_T")
 
 
 class RunnerSession:
@@ -96,7 +100,7 @@ class RunnerSession:
         owner = self._session.owner if self._session else ""
         text = script.open_script(self.name, self._base, self._token, self._session)
         label, journal = self.link.label, RunnerJournal()
-        with self.link.within(SHORT_S, _OPENING):
+        with self.link.within(2 * SHORT_S, _OPENING):  # more than the time limit of `_hear_opening`, which says more
             channel = self.link.start("exec sh -s")
             channel.send(text.encode("utf-8", "surrogateescape"))
             if not owner:
@@ -171,7 +175,7 @@ class RunnerSession:
             self._process(self._receive(POLL_S if found is None else FIRST_POLL_S))
             received += self._control.receive_error()
             if interrupted():
-                raise HostLost(self.name, errors.problem("interrupted", label, program="sh"))
+                raise HostLost(self.name, errors.problem("interrupted", label, doing="`sh`"))
             if time.monotonic() > until:
                 raise HostTimeout(self.name, errors.problem("no_answer", label, doing="running sh", seconds=timeout_s))
             if len(received) > ANSWER_LIMIT:
@@ -412,25 +416,29 @@ class RunnerSession:
         self.link.close()
         self._connect()
 
-    def retried(self, doing: Callable[[], None]) -> None:
-        """Call `doing`. If the connection breaks during the call and is restored, call it again."""
-        while not self._once(doing):
-            pass
+    def retried(self, doing: Callable[[], _T]) -> _T:
+        """Call `doing` and return its result. If the connection breaks during the call and is restored, call it again.
+        Raises HostError if this happens in every attempt."""
+        for _ in range(ATTEMPTS):
+            try:
+                return doing()
+            except (HostLost, HostTimeout) as error:
+                self._reconnect(error)
+                cause = error
+        raise HostError(self.name, errors.kept_breaking(cause.diagnostics[0], ATTEMPTS)) from cause
 
-    def _once(self, doing: Callable[[], object]) -> bool:
-        """Call `doing` once. Returns False if the connection broke during the call and was restored."""
+    def _once(self, doing: Callable[[], object]) -> None:
+        """Call `doing` once. If the connection breaks during the call, restore it."""
         try:
             doing()
         except (HostLost, HostTimeout) as error:
-            if self.link.alive() and isinstance(error, HostTimeout):
-                raise
             self._reconnect(error)
-            return False
-        return True
 
     def _reconnect(self, cause: HostError) -> None:
         """Reconnect to the same session, with increasing pauses between attempts. If this fails, raise HostLost from
-        `cause`."""
+        `cause`. Raise `cause` itself if it is a timeout that left the connection intact."""
+        if self.link.alive() and isinstance(cause, HostTimeout):
+            raise cause
         until = time.monotonic() + self._reconnect_s
         self.link.close()
         attempt = 0

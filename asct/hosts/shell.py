@@ -150,7 +150,7 @@ class ShellLink(TimedLink):
         try:
             with self.within(CONNECT_S, "starting a shell"):
                 self._shell = self.start(COMMAND)
-                shell_files = ShellFiles(self._name, self.label, self._shell)
+                shell_files = ShellFiles(self._name, self.label, self._shell, self.progress)
                 shell_files.wait_until_ready()
                 self._files = shell_files
         except HostError as error:

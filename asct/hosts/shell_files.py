@@ -6,7 +6,7 @@ import contextlib
 import posixpath
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -41,12 +41,16 @@ def _functions() -> bytes:
 
 class ShellFiles:
     """A FileTransfer over one channel to a shell that executes files.sh. The first request waits until the shell is
-    ready."""
+    ready.
 
-    def __init__(self, host: str, label: str, channel: Channel) -> None:
+    `progress` is called with the number of bytes of a file that have arrived, also with 0 after each pause.
+    """
+
+    def __init__(self, host: str, label: str, channel: Channel, progress: Callable[[int], None]) -> None:
         self._host = host
         self._label = label
         self._channel = channel
+        self._progress = progress
         self._rest = b""
         self._ready = False
         self._busy = False
@@ -163,23 +167,24 @@ class ShellFiles:
             self._rest = self._rest or self._received()
             block, self._rest = self._rest[:remaining], self._rest[remaining:]
             remaining -= len(block)
-            if not remaining:
-                if not block.endswith(b"\n"):
-                    raise self._unexpected("other output within the content of a file")
+            if remaining:
+                self._progress(len(block))
+            elif block.endswith(b"\n"):
                 self._busy, block = False, block[:-1]
+            else:
+                raise self._unexpected("other output within the content of a file")
             yield block
 
     def _received(self) -> bytes:
-        """Wait for the next bytes and return them. When the link's time limit is reached, the channel is killed."""
-        while True:
-            try:
-                data = self._channel.receive(_PAUSE_S)
-            except TimeoutError:
-                continue
-            if not data:
-                detail = errors.connection_lost(self._label, "moving files", self._channel.message())
-                raise HostLost(self._host, detail)
-            return data
+        """Return the next bytes, or none after a pause. The link ends the channel when its time limit is reached."""
+        try:
+            data = self._channel.receive(_PAUSE_S)
+        except TimeoutError:
+            self._progress(0)
+            return b""
+        if not data:
+            raise HostLost(self._host, errors.connection_lost(self._label, "moving files", self._channel.message()))
+        return data
 
     def _unexpected(self, text: str) -> HostError:
         return HostError(self._host, errors.strange_shell(self._label, "moving files", text))

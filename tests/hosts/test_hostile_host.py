@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import resource
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from asct.errors import AsctError, HostError, HostLost
-from asct.hosts import runner_session
+from asct.errors import AsctError, HostError, HostLost, HostTimeout
+from asct.hosts import link, runner_session
 from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host
-from asct.hosts.link import Channel
+from asct.hosts.link import SLOWEST, Channel, TimedLink
 from asct.hosts.shell_files import ShellFiles
-from tests.awaiting import PATIENCE_S
+from tests.awaiting import PATIENCE_S, until
 from tests.hosts.forced import end, force, through
 from tests.sshd import Sshd
 
@@ -126,6 +128,13 @@ class Node:
     def receive(self, timeout_s: float) -> bytes:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
+    def message(self) -> str:
+        return ""
+
+
+def files_of(node: Node, progress: Callable[[int], None] = lambda _: None) -> ShellFiles:
+    return ShellFiles("h", "h (node)", cast(Channel, node), progress)
+
 
 @pytest.mark.parametrize(
     "answer",
@@ -134,7 +143,7 @@ class Node:
 )  # fmt: skip
 def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> None:
     """A reply must not be longer than requested. After any other reply, nothing that follows is taken for a reply."""
-    files = ShellFiles("h", "h (node)", cast(Channel, Node(answer)))
+    files = files_of(Node(answer))
     with pytest.raises(HostError) as error:
         files.fetch("/x", tmp_path / "x", 4096)
     assert error.value.diagnostics[0].code == "E327"
@@ -146,7 +155,7 @@ def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> N
 def test_lines_between_replies_are_ignored(tmp_path: Path) -> None:
     """A login script may have left a program running."""
     answers = [b"hello\nasct:ok 4\nabc\n\n", b"hel", b"lo\nasct:there\n", b"hello\nasct:done\n"]
-    files = ShellFiles("h", "h (node)", cast(Channel, Node(*answers)))
+    files = files_of(Node(*answers))
     assert files.fetch("/x", tmp_path / "x", 3) and (tmp_path / "x").read_text() == "abc"
     assert files.exists("/x")
     files.write("/x", b"")
@@ -162,11 +171,66 @@ def test_an_interrupted_transfer_ends_the_channel(tmp_path: Path) -> None:
                 raise KeyboardInterrupt
             return super().receive(timeout_s)
 
-    files = ShellFiles("h", "h (node)", cast(Channel, Interrupted(b"asct:ok 12\n", b"", b"asct:there\n\n\n")))
+    files = files_of(Interrupted(b"asct:ok 12\n", b"", b"asct:there\n\n\n"))
     with pytest.raises(KeyboardInterrupt):
         files.fetch("/x", tmp_path / "x", 100)
     with pytest.raises(HostLost):
         files.exists("/x")
+
+
+class SlowNode(Node):
+    """A node whose clock advances by `seconds` before each answer. An empty answer is a pause."""
+
+    def __init__(self, seconds: float, *answers: bytes) -> None:
+        super().__init__(*answers)
+        self.connection = SlowLink("h")
+        self.seconds = seconds
+        self.now = 0.0
+
+    def receive(self, timeout_s: float) -> bytes:
+        self.now += self.seconds
+        if self.connection.overdue():
+            until(lambda: self.connection.late, "the connection is not dropped")
+            return b""
+        answer = super().receive(timeout_s)
+        if not answer:
+            raise TimeoutError
+        return answer
+
+
+class SlowLink(TimedLink):
+    def cut(self) -> None:
+        """Do nothing: the node ends the channel."""
+
+
+def fetch_slowly(node: SlowNode, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fetch a file with a time limit of 30 s by the node's clock."""
+    monkeypatch.setattr(link, "time", SimpleNamespace(monotonic=lambda: node.now))
+    monkeypatch.setattr(link, "CHECK_S", 0.01)
+    node.connection.watch()
+    try:
+        with node.connection.within(30, "fetching"):
+            assert files_of(node, node.connection.progress).fetch("/x", target, 1 << 30)
+    finally:
+        node.connection.unwatch()
+
+
+def test_a_transfer_may_take_long_while_data_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = SlowNode(10, b"asct:ok 5000001\n", *[b"x" * 250_000] * 20, b"\n\n")
+    fetch_slowly(node, tmp_path / "x", monkeypatch)
+    assert (tmp_path / "x").stat().st_size == 5_000_000 and node.now > 200
+
+
+@pytest.mark.parametrize(
+    ("seconds", "answer"), [(1, b""), (10, b"x"), (2, b"x" * SLOWEST)], ids=["silent", "drop by drop", "too slow"]
+)
+def test_a_transfer_that_stalls_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, answer: bytes
+) -> None:
+    node = SlowNode(seconds, b"asct:ok 1000000000\n", answer)
+    with pytest.raises(HostTimeout):
+        fetch_slowly(node, tmp_path / "x", monkeypatch)
+    assert node.now < 70 and not (tmp_path / "x").exists()
 
 
 def test_a_revoked_key_is_refused_as_such(sshd: Sshd, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class SshLink(TimedLink):
     @property
     def files(self) -> ShellFiles:
         if self._files is None:
-            self._files = ShellFiles(self._spec.name, self.label, self.start(COMMAND))
+            self._files = ShellFiles(self._spec.name, self.label, self.start(COMMAND), self.progress)
         self._transport()
         return self._files
 
