@@ -51,6 +51,7 @@ class ShellFiles:
         self._label = label
         self._channel = channel
         self._progress = progress
+        self._said = ""
         self._rest = b""
         self._ready = False
         self._busy = False
@@ -181,10 +182,16 @@ class ShellFiles:
             data = self._channel.receive(_PAUSE_S)
         except TimeoutError:
             self._progress(0)
+            self._message()  # standard error that is not read would fill the channel and stop it
             return b""
         if not data:
-            raise HostLost(self._host, errors.connection_lost(self._label, "moving files", self._channel.message()))
+            raise HostLost(self._host, errors.connection_lost(self._label, "moving files", self._message()))
         return data
+
+    def _message(self) -> str:
+        """Read standard error, and return the beginning of everything that arrived there."""
+        self._said = "; ".join(filter(None, (self._said, self._channel.message())))[: errors.QUOTED]
+        return self._said
 
     def _unexpected(self, text: str) -> HostError:
         return HostError(self._host, errors.strange_shell(self._label, "moving files", text))

@@ -153,6 +153,21 @@ def test_a_shell_that_ends_is_a_lost_connection(link: ShellLink) -> None:
         link.files.exists("/")
 
 
+def test_a_flood_on_standard_error_does_not_stop_transfers(tmp_path: Path) -> None:
+    flood = "head -c 3000000 /dev/zero >&2"
+    link = ShellLink("box", lambda command: ["sh", "-c", f"echo first >&2; {flood}; {command}"])
+    link.connect()
+    try:
+        with link.within(PATIENCE_S, "testing"):
+            link.files.write(str(tmp_path / "x"), b"data")
+            link.cut()
+            with pytest.raises(HostLost, match=r"\(first"):
+                link.files.exists("/")
+    finally:
+        link.close()
+    assert (tmp_path / "x").read_bytes() == b"data"
+
+
 def test_a_flood_on_standard_error_does_not_hide_standard_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

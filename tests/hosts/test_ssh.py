@@ -243,6 +243,20 @@ def test_a_file_is_copied_to_a_host_that_reads_slowly(own_sshd: Sshd, tmp_path: 
     assert (tmp_path / "back").read_bytes() == data.read_bytes()
 
 
+def test_standard_error_does_not_stop_transfers(own_sshd: Sshd, tmp_path: Path) -> None:
+    """Standard error that is not read reduces what ssh may send in total."""
+    flood = own_sshd.folder / "account" / "flood"
+    force(own_sshd, f'[ ! -e {flood} ] || head -c 3000000 /dev/zero >&2\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n')
+    host = open_host(own_sshd.spec())
+    (tmp_path / "data").write_text("data")
+    flood.touch()
+    host.put(tmp_path / "data", f"{host.work}/copy")
+    host.get(f"{host.work}/copy", tmp_path / "back")
+    flood.unlink()
+    host.close()
+    assert (tmp_path / "back").read_text() == "data"
+
+
 def test_all_files_are_copied_over_one_channel(sshd: Sshd, tmp_path: Path, opened: list[str]) -> None:
     host = make_host(sshd.spec())
     host.open(SessionSpec("r", "a test"))
