@@ -2,6 +2,10 @@
 # variables base, token (which names the session), runner, owner (empty to only read the host), find and keep (see
 # base.ReadingSpec, or empty), and script (see base.SessionSpec, or empty).
 
+if [ -n "${KSH_VERSION:-}" ]; then
+    echo "asct:failed sh is a Korn shell, which does not pass open files (such as locks) to programs"
+    exit
+fi
 unset TMOUT # bash and ksh would end a `read` after this number of seconds
 umask 077
 journal= live=1 root= mine=

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from asct.errors import ConnectError, HostError, HostLost
+from asct.hosts.base import SessionSpec
+from asct.hosts.remote import RemoteHost
 from asct.hosts.shell import ProcessChannel, ShellLink
 from tests.awaiting import PATIENCE_S, until
 
@@ -31,6 +33,19 @@ def link(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             yield made
     finally:
         made.close()
+
+
+@pytest.mark.parametrize("name", ["ksh93", "mksh"])
+def test_a_korn_shell_is_refused_as_such(tmp_path: Path, name: str) -> None:
+    shell = shutil.which(name)
+    assert shell is not None, "apt-get install ksh93u+m mksh"
+    (tmp_path / "sh").symlink_to(shell)
+    link = ShellLink("box", lambda command: ["sh", "-c", f"PATH={tmp_path}:$PATH; {command}"])
+    with pytest.raises(ConnectError) as error:
+        RemoteHost("box", "test", str(tmp_path / "work"), link).open(SessionSpec("r", "a test"))
+    (told,) = error.value.diagnostics
+    assert told.code == "E322" and "sh is a Korn shell" in told.message and "dash" in told.hint
+    assert not (tmp_path / "work").exists()
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"no end\n\0'$(date)\n\xff", os.urandom(300_000)])
