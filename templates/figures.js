@@ -268,12 +268,31 @@
     if (layout.yaxis.title) shorten(layout.yaxis.title, tall - roomBelow(layout.xaxis), layout);
     return extra;
   }
+  // ---- tooltips: their words are stored once, and only their numbers for each mark and cell (asct/figures/tooltips.py) ----
+  function textsOf(forms, lists) {
+    const [kinds, ...numbers] = lists.map((one) => one.split(" "));
+    return kinds.map((kind, at) => forms[kind].map((part, index) => part + (numbers[index]?.[at] ?? "")).join(""));
+  }
+  function lazyRows(forms, rows) {
+    // A matrix can have many thousand cells, so the texts of a row are put together when one of them is shown.
+    return rows.reduce((texts, row, number) => (
+      Object.defineProperty(texts, number, { enumerable: true, get: () => textsOf(forms, row) })
+    ), []);
+  }
+  function addTooltips(data, { forms, traces }) {
+    data.forEach((trace, number) => {
+      const lists = traces[number];
+      if (lists) trace.customdata = trace.type === "heatmap" ? lazyRows(forms, lists) : textsOf(forms, lists);
+    });
+  }
   function figureFor(plot) {
-    let text = JSON.stringify(page.figures[plot.dataset.figure]);
+    const { tooltips, ...figure } = page.figures[plot.dataset.figure];
+    let text = JSON.stringify(figure);
     const dark = isDark();
     if (dark) for (const [light, colour] of Object.entries(page.dark)) text = text.replaceAll(light, colour);
     const { data, layout } = JSON.parse(text);
     layout.template = page.templates[dark ? "dark" : "light"];
+    addTooltips(data, tooltips);
     for (const trace of data) if (hiddenNames(plot).has(trace.legendgroup)) trace.visible = false;
     return { data, layout };
   }

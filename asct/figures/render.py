@@ -30,6 +30,7 @@ from asct.figures.layout import chart_layout
 from asct.figures.palette import Palette, Style, palette
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, legend_names, panels
 from asct.figures.scale import AxisScale, escape, rounded
+from asct.figures.tooltips import with_compact_tooltips
 from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
 from asct.values.text import unbroken
@@ -65,7 +66,7 @@ def render_sections(sections: Sequence[Neighbors], hosts: Sequence[str]) -> dict
     """
     colours = palette([figure for section in sections for figure in section.figures], hosts)
     return {
-        figure.slug: _rendered(figure, colours, scales)
+        figure.slug: with_compact_tooltips(_rendered(figure, colours, scales))
         for section in sections
         for scales in (section_scales(section),)
         for figure in section.figures

@@ -21,6 +21,7 @@ from asct.figures.render import render_sections
 from asct.sdk.figure import Axis, Band, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from tests.export.fakes import sample_view
 from tests.figures.made import DEPTHS, bars, sweep
+from tests.figures.rendered import render_figure
 
 NAMES = tuple(f"n{number:02}" for number in range(40))
 
@@ -154,7 +155,7 @@ def test_stacked_bars_become_bars_and_matrices_their_medians() -> None:
     }
     [middle] = fleet_figures(maps)
     assert isinstance(middle, Heatmap) and middle.values == ((19.5, None),)
-    [[told, absent]] = render_sections([Neighbors([middle])], NAMES)["m"]["data"][0]["customdata"]
+    [[told, absent]] = render_figure(middle, NAMES)["data"][0]["customdata"]
     assert (told, absent) == ("<br>middle 90 % 1.95 to 37.05 s, 40 hosts", "")
     assert "Median of 40 hosts" in middle.caption
 
@@ -221,9 +222,7 @@ def test_the_figures_of_a_host_have_the_medians_behind_them() -> None:
     assert [item.backdrop and item.backdrop.y for item in alone.series] == [medians["p50"], medians["p99"]]
     pale = [one for one in render_sections([Neighbors([alone])], NAMES)["rate"]["data"] if "opacity" in one]
     assert len(pale) == 2 and all(one["hoverinfo"] == "skip" for one in pale)
-    texts = [
-        text for one in render_sections([Neighbors([alone])], ())["rate"]["data"] for text in one.get("customdata", ())
-    ]
+    texts = [text for one in render_figure(alone)["data"] for text in one.get("customdata", ())]
     assert len(texts) == 16 and all(f"{MEDIAN}: " in text for text in texts)
 
 

@@ -172,7 +172,7 @@ def styles(rendered: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {
         trace["name"]: (trace["marker"]["color"], trace["marker"]["symbol"])
         for trace in rendered["data"]
-        if "customdata" in trace and trace["type"] == "scatter"
+        if "hovertemplate" in trace and trace["type"] == "scatter"
     }
 
 
