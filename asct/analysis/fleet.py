@@ -9,7 +9,7 @@ from statistics import NormalDist, quantiles
 from typing import Final, Literal
 
 from asct.analysis.combined import bands_of, combined, figure_key, is_stacked, markers_of, rated_of, share_categories
-from asct.sdk.figure import MOST_DETAILED, Backdrop, Bars, Chart, Detail, Figure, Heatmap, Series
+from asct.sdk.figure import Backdrop, Bars, Chart, Detail, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad, median
 from asct.values.grouping import grouped, shortened
@@ -262,7 +262,6 @@ def _median_maps(maps: Sequence[tuple[str, Heatmap]]) -> Iterator[Heatmap]:
         cells = zip(*(figure.values for _, figure in same), strict=True)
         rows = [[_known(cell) for cell in zip(*values, strict=True)] for values in cells]
         medians = tuple(tuple(median(cell) if cell else None for cell in row) for row in rows)
-        whole = len(first.rows) * len(first.columns) <= MOST_DETAILED
         ceilings = [figure.ceiling for _, figure in same if figure.ceiling is not None]
         yield replace(
             first,
@@ -270,7 +269,7 @@ def _median_maps(maps: Sequence[tuple[str, Heatmap]]) -> Iterator[Heatmap]:
             caption=f"{first.caption} Median of {len(hosts)} hosts: {shortened(hosts, _MOST_HOSTS)}.",
             values=medians,
             ceiling=median(ceilings) if ceilings else None,
-            series=tuple(map(_median_row, first.rows, repeat(first.columns), medians, rows)) if whole else (),
+            series=tuple(map(_median_row, first.rows, repeat(first.columns), medians, rows)),
         )
 
 

@@ -131,6 +131,8 @@ def _suits(size: float, scale: AxisScale, most: float) -> bool:
 def _guides(figure: Figure) -> Iterable[tuple[tuple[str, str], float | None]]:
     if isinstance(figure, Heatmap):
         yield (figure.unit, MATRIX), guide([value for row in figure.values for value in row], figure.logarithmic)
+        for side in figure.compared:
+            yield (side.unit, MATRIX), guide([value for row in side.rows for value in row.y], figure.logarithmic)
         return
     yield (figure.y.unit, figure.y.title), guide(y_values(figure), figure.y.logarithmic)
     if _has_prefix(figure):

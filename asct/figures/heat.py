@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from asct.figures import theme
 from asct.figures.axes import DIRECTIONS, MATRIX, Scales, scale_of
-from asct.figures.hover import detail_lines
+from asct.figures.hover import compared_lines, detail_lines
 from asct.figures.layout import BUTTONS
 from asct.figures.scale import AxisScale, decade_ticks, escape, even_ticks, rounded, significant
-from asct.sdk.figure import MOST_DETAILED, Heatmap, Series
+from asct.sdk.figure import Heatmap
 
 _TEXT_UP_TO: Final = 8
 """Maximum number of columns for which the cells show their numbers, if there are at most `_GAPS_UP_TO` rows."""
@@ -44,19 +44,20 @@ def render_heatmap(figure: Heatmap, scales: Scales) -> dict[str, Any]:
     cells = len(figure.rows) * len(figure.columns)
     digits = 6 if cells <= _ALL_DIGITS_UP_TO else 3
     values = [[None if v is None else rounded(v / scale.factor, digits) for v in row] for row in figure.values]
-    whole = cells <= MOST_DETAILED
-    details = [[_details(row, at, figure.title, scale, whole) for at in range(len(row.x))] for row in figure.series]
+    details = [
+        [_details(figure, row, at, scales) if value is not None else "" for at, value in enumerate(own)]
+        for row, own in enumerate(values)
+    ]
     return {"data": [_trace(figure, values, details, scale)], "layout": _layout(figure)}
 
 
-def _details(row: Series, number: int, title: str, scale: AxisScale, whole: bool) -> str:
-    """Return the part of a cell's tooltip that follows the value: everything that is known about the value or, unless
-    `whole` is set, only its flags."""
-    if whole:
-        lines = detail_lines(row, number, title, scale)
-    else:
-        detail = row.details[number] if row.details else None
-        lines = [", ".join(detail.flags)] if detail is not None and detail.flags else []
+def _details(figure: Heatmap, row: int, at: int, scales: Scales) -> str:
+    """Return the part of a cell's tooltip that follows the value: everything that is known about the value or, if it is
+    a change, about the values that it compares."""
+    scale = scale_of(scales, figure.unit, MATRIX)
+    lines = detail_lines(figure.series[row], at, figure.title, scale) if figure.series else []
+    for side in figure.compared:
+        lines += compared_lines(side, row, at, figure.title, scale_of(scales, side.unit, MATRIX))
     return "".join(f"<br>{escape(line)}" for line in lines)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from asct.figures.scale import AxisScale, significant
-from asct.sdk.figure import Backdrop, Series
+from asct.sdk.figure import Backdrop, Compared, Series
 from asct.sdk.record import Scalar
 from asct.values.text import counted
 
@@ -48,6 +48,14 @@ def detail_lines(
     if detail.setting and detail.setting not in shown:
         lines.append(detail.setting)
     return lines
+
+
+def compared_lines(side: Compared, row: int, number: int, shown: str, scale: AxisScale) -> Iterator[str]:
+    """Yield the hover lines for one of the values that a change compares: the value, and what is known about it."""
+    series = side.rows[row]
+    if series.y[number] is not None:
+        yield f"{side.name}: {_y_text(series.y[number], scale)}"
+        yield from detail_lines(series, number, shown, scale)
 
 
 def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "log2", "log10", "category"]
 SEPARATOR: Final = ", "
 """The text that separates the parts of a series name, such as the host and the settings."""
-MOST_DETAILED: Final = 4096
-"""Maximum number of cells of a matrix whose tooltips contain everything that is known about a value. The tooltips of a
-larger matrix contain only the value and its flags, which keeps the page small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +174,16 @@ class Bars(_Chart):
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """One of the runs that a matrix of changes compares: its name, and the rows of its own matrix as series, with the
+    columns of the matrix of changes."""
+
+    name: str
+    unit: str
+    rows: tuple[Series, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Heatmap:
     """A matrix shown as colors. `values[row][column]` is a value in `unit`, or None if nothing was measured.
 
@@ -205,6 +212,8 @@ class Heatmap:
     series: tuple[Series, ...] = ()
     """The rows as series, from which tooltips take the interval and the details of each cell. Empty if these are
     unknown."""
+    compared: tuple[Compared, ...] = ()
+    """The values that a matrix of changes compares."""
 
 
 Chart = Line | Bars

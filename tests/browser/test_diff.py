@@ -3,6 +3,7 @@ without scripts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,17 @@ def test_curves_and_matrices_are_drawn_and_nothing_else_happens(page: Path, open
         assert shown.locator(".plot .heatmaplayer").count() >= 2
         assert (seen.errors, seen.console) == ([], [])
         assert [url for url in seen.requests if not url.startswith(("file://", "data:", "blob:"))] == []
+
+
+def test_a_change_is_shown_with_both_values(page: Path, opened: Callable[..., Any]) -> None:
+    with opened(page) as (shown, seen):
+        plot = shown.locator("#plot-run-slower-matrix-a-map-iops")
+        plot.evaluate("(plot) => Plotly.Fx.hover(plot, { xval: 0, yval: 0 }, 'xy')")
+        lines = plot.locator(".hovertext tspan.line").all_text_contents()
+        assert lines[2].startswith("-30.")
+        assert [line.split(":")[0] for line in lines[3::2]] == ["base", "new"]
+        assert all(re.fullmatch(r"95 % interval \S+ to \S+ ops/s, \d+ visits", line) for line in lines[4::2]), lines
+        assert (seen.errors, seen.console) == ([], [])
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from asct.export import write
 from asct.sdk.figure import Figure
 from tests.export.fakes import sample_view
-from tests.figures.heat import cores, nodes
+from tests.figures.heat import cores, detailed, nodes
 
 pytestmark = pytest.mark.browser
 
@@ -88,6 +89,21 @@ def test_hovering_names_row_column_and_value_with_its_unit(report: Reports, open
         hover.wait_for()
         lines = hover.locator("tspan.line").all_text_contents()
         assert lines == ["Run node Node 0", "Memory node Node 1", "78.3 GB/s"]
+
+
+def test_a_large_map_tells_what_is_known_about_a_value(report: Reports, opened: Any) -> None:
+    hostile = '<img src=x onerror="alert(1)"> $x^2$ 5'
+    large = detailed(cores(65))
+    [_, first, *others] = large.series[0].details
+    assert first is not None
+    row = replace(large.series[0], details=(None, replace(first, flags=(hostile,)), *others))
+    with opened(report(replace(large, series=(row, *large.series[1:])))) as (page, seen):
+        plot = page.locator("#plot-latency-sweep-cores-65")
+        plot.evaluate("(plot) => Plotly.Fx.hover(plot, { xval: 1, yval: 0 }, 'xy')")
+        lines = plot.locator(".hovertext tspan.line").all_text_contents()
+        assert lines[:3] == ["CPU A 0", "CPU B 1", "25.3 ns"]
+        assert lines[3:] == ["95 % interval 25.05 to 25.55 ns, 8 visits", hostile, "data_size 1G"]
+        assert (seen.errors, seen.console) == ([], [])
 
 
 def test_the_axis_titles_stand_below_their_labels(report: Reports, opened: Any) -> None:

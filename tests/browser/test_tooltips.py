@@ -6,7 +6,7 @@ from asct.figures.hover import hover_lines
 from asct.figures.scale import AxisScale
 from asct.sdk.figure import Series
 from tests.browser.tooltips import missing_parts, untold_cells
-from tests.figures.heat import cores, detailed, nodes
+from tests.figures.heat import detailed, nodes
 from tests.figures.made import detail
 from tests.figures.rendered import render_figure
 
@@ -38,10 +38,3 @@ def test_each_part_that_a_cell_lacks_is_named() -> None:
     assert problem.endswith("of Node 0, Node 0 lacks the interval, 8 visit, noisy-host, data_size 1G")
     [problem] = untold_cells(nodes(), [])
     assert problem == "nodes: the cells have no details"
-
-
-def test_cells_of_a_large_matrix_need_only_their_flags() -> None:
-    matrix = detailed(cores(65))
-    assert list(untold_cells(matrix, [render_figure(matrix)["data"][0]["customdata"]])) == []
-    [problem] = untold_cells(matrix, [])
-    assert problem.endswith("lacks noisy-host")

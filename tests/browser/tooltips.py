@@ -13,7 +13,7 @@ from asct.analysis.report import build
 from asct.analysis.view import open_view
 from asct.figures.panels import panels
 from asct.registry import installed
-from asct.sdk.figure import MOST_DETAILED, Chart, Heatmap, Series
+from asct.sdk.figure import Chart, Heatmap, Series
 
 MARKS = """() => Object.fromEntries(window.rules.plots().map((plot) => [plot.dataset.figure, {
   unit: (plot._fullLayout.annotations.filter((one) => one.name === 'title').at(-1)
@@ -77,15 +77,13 @@ def tooltip_problems(page: Any, path: Path) -> Iterator[str]:
 def untold_cells(figure: Heatmap, found: list[list[list[str]]]) -> Iterator[str]:
     """Yield what the first incomplete tooltip of a matrix lacks. `found` contains the parts of the tooltips that follow
     the value. Shares and changes, whose unit is %, have no details."""
-    whole = len(figure.rows) * len(figure.columns) <= MOST_DETAILED
-    if whole and not figure.series and figure.unit != "%":
+    if not figure.series and figure.unit != "%":
         yield f"{figure.slug}: the cells have no details"
     blank = [[""] * len(figure.columns)] * len(figure.rows)
     for row, line in zip(figure.series, found[0] if found else blank, strict=False):
         for number, text in enumerate(line):
             told = html.unescape(text)
-            parts = missing_details(row, number, told, figure.title) if whole else missing_flags(row, number, told)
-            if missing := list(parts):
+            if missing := list(missing_details(row, number, told, figure.title)):
                 yield f"{figure.slug}: the tooltip {text!r} of {row.name}, {row.x[number]} lacks {', '.join(missing)}"
                 return
 

@@ -49,12 +49,14 @@ def test_a_tooltip_states_what_is_known_about_a_cell() -> None:
     assert titled["customdata"][0][0] == lines.removesuffix("<br>data_size 1G"), "the title states the setting"
 
 
-def test_the_tooltips_of_a_large_matrix_contain_only_flags() -> None:
-    large = detailed(cores(65))
-    assert trace(large)["customdata"][0][:2] == ["", "<br>noisy-host"]
-    rows = (replace(row, details=tuple(one and replace(one, flags=()) for one in row.details)) for row in large.series)
-    bare = trace(replace(large, series=tuple(rows)))
+def test_a_matrix_without_details_has_no_more_to_state() -> None:
+    bare = trace(nodes())
     assert "customdata" not in bare and "customdata" not in bare["hovertemplate"]
+
+
+def test_a_tooltip_of_a_large_matrix_states_the_same() -> None:
+    expected = ["", "<br>95 % interval 25.05 to 25.55 ns, 8 visits<br>noisy-host<br>data_size 1G"]
+    assert trace(detailed(cores(65)))["customdata"][0][:2] == expected
 
 
 @pytest.mark.parametrize(

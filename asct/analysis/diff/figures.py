@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from itertools import repeat
+from typing import Final, TypeVar
 
 from asct.analysis.combined import combined_figures, is_stacked
 from asct.analysis.diff.source import ASCT, DiffSource, Job
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, slug
 from asct.sdk.benchmark import Catalog
-from asct.sdk.figure import Figure, Heatmap
+from asct.sdk.figure import Compared, Figure, Heatmap, Series
 from asct.sdk.record import Record
 from asct.values.grouping import grouped
 
 MOST_TEXT_CELLS: Final = 16
 """Maximum number of rows, and of columns, in a matrix that is printed as text."""
 
+_Cell = TypeVar("_Cell")
 JobFigures = Mapping[Job, Sequence[Figure]]
 
 
@@ -70,15 +72,8 @@ def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> d
 def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
     """Return the changes in the cells that both matrices contain. Return None if the figure's values have no direction
     (neither higher nor lower is better), or if the matrices have no cell in common."""
-    before = {
-        (row, column): value
-        for row, values in zip(base.rows, base.values, strict=True)
-        for column, value in zip(base.columns, values, strict=True)
-    }
-    values = tuple(
-        tuple(_percent(before.get((row, column)), value) for column, value in zip(new.columns, line, strict=True))
-        for row, line in zip(new.rows, new.values, strict=True)
-    )
+    before, after = _rows(base, new), _rows(new, new)
+    values = tuple(tuple(map(_percent, own.y, other.y)) for own, other in zip(before, after, strict=True))
     known = [value for line in values for value in line if value is not None]
     if new.better == "neither" or (base.x_title, base.y_title, base.unit) != (new.x_title, new.y_title, new.unit):
         return None
@@ -86,8 +81,36 @@ def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
     changed = replace(
         new, title=f"{new.title}: change", caption=caption, values=values, unit="%", ceiling=None, diverging=True,
         series=(),
+        compared=(
+            Compared("base", base.unit, tuple(map(_without_settings, before))),  # they are those of the new values
+            Compared("new", new.unit, after),
+        ),
     )  # fmt: skip
     return changed if known else None
+
+
+def _rows(matrix: Heatmap, other: Heatmap) -> tuple[Series, ...]:
+    """Return the values of a matrix, and what is known about them, in the rows and columns of the `other` matrix."""
+    series = matrix.series or tuple(map(Series, matrix.rows, repeat(matrix.columns), matrix.values))
+    rows = dict(zip(matrix.rows, series, strict=True))
+    columns = {name: number for number, name in enumerate(matrix.columns)}
+    numbers = [columns.get(name) for name in other.columns]
+    return tuple(_cells(rows.get(name), numbers, name, other.columns) for name in other.rows)
+
+
+def _cells(row: Series | None, numbers: Sequence[int | None], name: str, columns: tuple[str, ...]) -> Series:
+    """Return the cells of a row with these numbers. A number is None if there is no such cell."""
+
+    def chosen(cells: Sequence[_Cell | None]) -> tuple[_Cell | None, ...]:
+        return tuple(None if number is None else cells[number] for number in numbers) if cells else ()
+
+    if row is None:
+        return Series(name, columns, (None,) * len(columns))
+    return Series(name, columns, chosen(row.y), chosen(row.low), chosen(row.high), details=chosen(row.details))
+
+
+def _without_settings(row: Series) -> Series:
+    return replace(row, details=tuple(one and replace(one, setting="") for one in row.details))
 
 
 def _percent(base: float | None, new: float | None) -> float | None:

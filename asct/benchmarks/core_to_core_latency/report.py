@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Order, PairLatency, both_ways
-from asct.sdk.figure import MOST_DETAILED, Axis, Bars, Column, Detail, Figure, Heatmap, Series, Table
+from asct.sdk.figure import Axis, Bars, Column, Detail, Figure, Heatmap, Series, Table
 from asct.sdk.record import Record
 from asct.sdk.rows import (
     FLAGS_COLUMN,
@@ -340,8 +340,7 @@ def _heatmap(
     pairs = grouped(cells, lambda cell: (cell.cpu_a, cell.cpu_b))
     blocks = "nodes, and groups of CPUs that share a last-level cache" if point.order.cluster else "nodes"
     names = tuple(map(str, cpus))
-    whole = len(cpus) ** 2 <= MOST_DETAILED
-    series = tuple(_map_row(str(a), names, [pairs.get((a, b), ()) for b in cpus], whole) for a in cpus)
+    series = tuple(_map_row(str(a), names, [pairs.get((a, b), ()) for b in cpus]) for a in cpus)
     return Heatmap(
         slug=f"heatmap-{method}-{place[1]}",
         title=series_name(f"Core to core, {method}, {place[0]}", point.records[0]),
@@ -360,22 +359,17 @@ def _heatmap(
     )
 
 
-def _map_row(name: str, columns: Sequence[str], pairs: Sequence[Sequence[PairLatency]], whole: bool) -> Series:
-    """Return a row of a heat map. For each column, `pairs` contains the values of one pair, one for each memory node.
-    Unless `whole` is set, the details contain only flags, because nothing else would be shown."""
-    if whole and all(len(cells) <= 1 for cells in pairs):
+def _map_row(name: str, columns: Sequence[str], pairs: Sequence[Sequence[PairLatency]]) -> Series:
+    """Return a row of a heat map. For each column, `pairs` contains the values of one pair, one for each memory
+    node."""
+    if all(len(cells) <= 1 for cells in pairs):
         return series_of(name, columns, [cells[0].repeats if cells else () for cells in pairs])
     values = [tuple(cell.value for cell in cells) for cells in pairs]
     flags = [tuple(dict.fromkeys(flag for cell in cells for flag in cell.flags)) for cells in pairs]
-    medians = tuple(median(own) if own else None for own in values)
-    if not whole:
-        return Series(
-            name, tuple(columns), medians, details=tuple(Detail((), flags=own) if own else None for own in flags)
-        )
     return Series(
         name,
         tuple(columns),
-        medians,
+        tuple(median(own) if own else None for own in values),
         tuple(min(own, default=None) for own in values),
         tuple(max(own, default=None) for own in values),
         details=tuple(

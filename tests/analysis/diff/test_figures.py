@@ -30,10 +30,29 @@ def test_a_matrix_of_changes_has_the_cells_of_both() -> None:
     rounded = [[None if one is None else round(one, 6) for one in line] for line in delta.values]
     assert rounded == [[None, 10.0], [-50.0, 0.0]]
     assert (delta.unit, delta.diverging, delta.title) == ("%", True, "Latency of pairs: change")
-    assert delta.series == (), "the details are those of the new values, not of the changes"
     grid = matrix_grid(delta)
     assert grid is not None
     assert [[cell.text for cell in row] for row in grid.rows] == [["0", "", "+10.0"], ["1", "-50.0", "+0.0"]]
+
+
+def test_a_change_states_both_values_and_what_is_known_about_them() -> None:
+    base = detailed(heatmap([[None, 2e-6], [2e-6, 4e-6]], columns=("1", "0")))
+    new = detailed(heatmap([[1e-6, 1.1e-6], [1e-6, 3e-6]]))
+    (delta,) = delta_maps({("a", "pairs"): [base]}, {("b", "pairs"): [new]}, HOSTS)["b", "pairs"]
+    texts = render_figure(delta)["data"][0]["customdata"]
+    assert texts[0] == [
+        "<br>base: 2 \N{MICRO SIGN}s<br>95 % interval 1.98 to 2.02 \N{MICRO SIGN}s, 8 visits<br>noisy-host"
+        "<br>new: 1 \N{MICRO SIGN}s<br>95 % interval 0.99 to 1.01 \N{MICRO SIGN}s, 8 visits<br>noisy-host"
+        "<br>data_size 1G",
+        "",
+    ]
+    assert texts[1][1].startswith("<br>base: 2 \N{MICRO SIGN}s<br>") and "<br>new: 3 \N{MICRO SIGN}s<br>" in texts[1][1]
+
+
+def test_a_change_of_values_without_details_states_the_values() -> None:
+    base, new = heatmap([[1.0, 1.0], [1.0, 1.0]]), heatmap([[1.3, 1.0], [0.9, 1.0]])
+    (delta,) = delta_maps({("a", "p"): [base]}, {("b", "p"): [new]}, HOSTS)["b", "p"]
+    assert render_figure(delta)["data"][0]["customdata"][0][0] == "<br>base: 1 s<br>new: 1.3 s"
 
 
 def test_matrices_without_a_direction_or_common_cells_have_no_changes() -> None:
