@@ -128,8 +128,8 @@ def test_received_data_is_acknowledged_at_once(sshd: Sshd, monkeypatch: pytest.M
     prompt: list[int] = []
 
     class Seen(PromptSocket):
-        def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
-            data = super().recv(bufsize, flags)
+        def read_at_once(self, flags: int) -> bytes:
+            data = super().read_at_once(flags)
             prompt.append(self.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK))
             return data
 
@@ -138,10 +138,28 @@ def test_received_data_is_acknowledged_at_once(sshd: Sshd, monkeypatch: pytest.M
     assert host.execute(["echo", "there"]).stdout == "there\n"
     host.close()
     assert prompt and all(prompt)
-    monkeypatch.setattr(PromptSocket, "recv", socket.socket.recv)
+    monkeypatch.setattr(PromptSocket, "read_at_once", lambda self, flags: socket.socket.recv(self, 1 << 15, flags))
     prompt.clear()
     open_host(sshd.spec()).close()
     assert not all(prompt)
+
+
+def test_data_that_has_arrived_is_read_at_once() -> None:
+    """paramiko asks for the length and the content of each packet separately."""
+    reads: list[bytes] = []
+
+    class Counted(PromptSocket):
+        def read_at_once(self, flags: int) -> bytes:
+            reads.append(super().read_at_once(flags))
+            return reads[-1]
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sock = Counted(fileno=socket.create_connection(server.getsockname()).detach())
+        with sock, server.accept()[0] as peer:
+            peer.sendall(b"abcdef")
+            peer.shutdown(socket.SHUT_WR)
+            assert [sock.recv(size) for size in (2, 3, 3, 2)] == [b"ab", b"cde", b"f", b""]
+    assert reads == [b"abcdef", b""]
 
 
 def test_idle_connection_wakes_rarely(sshd: Sshd) -> None:

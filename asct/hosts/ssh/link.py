@@ -31,6 +31,8 @@ IDLE_S = 1.0
 0.1 s, each connection takes 0.6 ms of CPU time per second."""
 MAX_JUMPS = 8
 _BLOCK = 1 << 17
+_READ = 1 << 15
+"""Maximum number of bytes that one system call reads from a connection."""
 _MOST_ERROR = 1 << 20
 """Maximum number of bytes of standard error to read at once, because a command may print without end."""
 _READ_LOCK = threading.Lock()
@@ -219,7 +221,10 @@ def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
 
 
 class PromptSocket(socket.socket):
-    """A TCP socket that acknowledges data immediately.
+    """A TCP socket that acknowledges data immediately, and reads whatever has arrived at once.
+
+    paramiko asks for the length and the content of each packet separately. Reading them one by one would double the
+    system calls and the switches between threads.
 
     sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`). With
     delayed acknowledgments, sshd would therefore hold back its next small packet for up to 40 ms. Linux resets
@@ -228,9 +233,18 @@ class PromptSocket(socket.socket):
     Closing the socket wakes a thread that is reading from it, so that the read can have a long timeout.
     """
 
+    _rest = b""
+    """What has been read from the socket but not yet been asked for."""
+
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
         """See `socket.recv`."""
-        data = super().recv(bufsize, flags)
+        data = self._rest or self.read_at_once(flags)
+        self._rest = data[bufsize:]
+        return data[:bufsize]
+
+    def read_at_once(self, flags: int) -> bytes:
+        """Wait for data, and return all of it up to a limit."""
+        data = super().recv(_READ, flags)
         self.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         return data
 
