@@ -3,6 +3,7 @@ checkout, and read the data files beside a module."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,13 @@ def folder(name: str) -> Path:
 def text(module: str, name: str) -> str:
     """Return the content of a text file in the folder of the module with this `__file__`."""
     return Path(module).with_name(name).read_text("utf-8")
+
+
+@cache
+def shell(module: str, name: str) -> str:
+    """Return a shell file in the folder of the module with this `__file__`, without empty lines and comments, which a
+    host would only read past. Lines that begin with `#:` are kept."""
+    return re.sub(r"(?m)^( *#(?!:).*)?\n", "", text(module, name))
 
 
 @cache

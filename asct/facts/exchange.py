@@ -6,9 +6,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from asct.facts.sources import CPU, FILES, FOLDERS, KERNEL_OPTIONS, SECRET_OPTION, TOOLS
+from asct.resources import shell
 
 LANES = 4
 """Number of programs whose versions are queried in parallel."""
@@ -26,9 +26,8 @@ TOOL_BYTES = 8192
 
 
 def _read(name: str, **values: object) -> str:
-    """Read a shell file without its comments, and replace each `@name@` with its value."""
-    text = re.sub(r"(?m)^( *#(?!:).*)?\n", "", Path(__file__).with_name(name).read_text("utf-8")).strip()
-    return re.sub(r"@(\w+)@", lambda match: str(values[match[1]]), text)
+    """Return a shell file in which each `@name@` is replaced with its value."""
+    return re.sub(r"@(\w+)@", lambda match: str(values[match[1]]), shell(__file__, name).strip())
 
 
 def _commands(name: str, **values: object) -> dict[str, str]:

@@ -11,13 +11,12 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from signal import SIGINT, SIGPIPE, SIGTERM
 
 from asct.errors import HostError
 from asct.hosts import errors
 from asct.hosts.base import Process, SessionSpec, Task
+from asct.resources import shell
 
 LONGEST_LINE = 1 << 16
 """Maximum length, in bytes, of a line from the runner; real lines are far shorter."""
@@ -121,10 +120,9 @@ def runner_command(work: str, *, posix_login: bool) -> str:
     return f"root={root} mode=line; . {root}/.runner" if posix_login else f"exec sh -c '{text}' sh {root}"
 
 
-@cache
 def runner() -> str:
     """Return the source of the runner: first its functions, then its modes (runner.sh)."""
-    return "".join(Path(__file__).with_name(name).read_text("utf-8") for name in ("runner_task.sh", "runner.sh"))
+    return shell(__file__, "runner_task.sh") + shell(__file__, "runner.sh")
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
@@ -142,7 +140,7 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
     names |= {"find": reading.find if reading else "", "keep": reading.keep if reading else ""}
     names["script"] = session.script if session else ""
     texts = "".join(f"{name}={word(host, value)}\n" for name, value in names.items())
-    return nl + texts + 'mode=none; eval "$runner"\n' + Path(__file__).with_name("open.sh").read_text("utf-8")
+    return nl + texts + 'mode=none; eval "$runner"\n' + shell(__file__, "open.sh")
 
 
 def exit_status(shell_status: int, message: bool) -> int:

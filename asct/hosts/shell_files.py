@@ -7,13 +7,13 @@ import posixpath
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 from asct.errors import HostError, HostLost, StoreError
 from asct.hosts import errors, script
 from asct.hosts.downloads import save
 from asct.hosts.link import Channel
+from asct.resources import shell
 
 COMMAND = "exec sh -s"
 """The command whose channel `ShellFiles` needs."""
@@ -34,11 +34,6 @@ _REPLIES = {
 """The first words of the replies to each function, except `no`."""
 
 
-@cache
-def _functions() -> bytes:
-    return Path(__file__).with_name("files.sh").read_bytes()
-
-
 class ShellFiles:
     """A FileTransfer over one channel to a shell that executes files.sh. The first request waits until the shell is
     ready.
@@ -56,7 +51,7 @@ class ShellFiles:
         self._ready = False
         self._busy = False
         """Whether a reply has not been read to its end. If reading it failed, no other request can be sent."""
-        channel.send(_functions())
+        channel.send(shell(__file__, "files.sh").encode())
 
     def wait_until_ready(self) -> None:
         """Wait until the shell has read its functions. Before that, it would take a request for another function."""

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 
 from asct.errors import HostError
 from asct.hosts import script
+from asct.hosts.base import SessionSpec
 from asct.hosts.ssh import known_hosts
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+
+
+def test_comments_are_not_sent_to_a_host() -> None:
+    text = script.open_script("h", "/base", "token", SessionSpec("run", "owner"))
+    assert "serve() {" in text and "The cache folder of the account." not in text and "# Test whether" not in text
+    assert not [line for line in script.runner().splitlines() if not line.strip() or line.lstrip().startswith("#")]
 
 
 @given(st.lists(TEXT, max_size=8))
