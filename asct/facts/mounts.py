@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import SECRET_OPTION
@@ -38,8 +39,13 @@ class MountLine:
 
 def lines(snapshot: Snapshot) -> list[MountLine]:
     """Return all mounts in mount order, skipping malformed lines."""
-    text = veiled(snapshot.text("/proc/self/mountinfo") or "")
-    return [line for one in text.split("\n") if (line := _line(one))]
+    return _lines(snapshot.text("/proc/self/mountinfo") or "")
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[MountLine]:
+    """Parse mountinfo. Two facts of a host are derived from it."""
+    return [line for one in veiled(text).split("\n") if (line := _line(one))]
 
 
 def veiled(text: str) -> str:

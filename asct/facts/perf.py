@@ -60,9 +60,7 @@ def _sysctl(snapshot: Snapshot, name: str, field: str, gaps: UnknownFacts) -> in
 def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     """Return whether programs may read counters without a system call, according to `rdpmc` on x86 (0 means never) or a
     sysctl on Arm."""
-    texts = [
-        text for path, text in sorted(snapshot.files.items()) if path.startswith(EVENTS) and path.endswith("/rdpmc")
-    ]
+    texts = [snapshot.files[path] for path in snapshot.beginning(EVENTS) if path.endswith("/rdpmc")]
     values = [whole(text) for text in (*texts, snapshot.text("/proc/sys/kernel/perf_user_access"))]
     known = [value > 0 for value in values if value is not None]
     why = "reported by neither rdpmc nor perf_user_access"

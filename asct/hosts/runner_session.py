@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import threading
 import time
@@ -45,7 +44,8 @@ _MOST_OPENING = 1 << 20
 """Maximum number of bytes that a host may print before its session is open, including the output of login scripts."""
 ANSWER_LIMIT = 1 << 20
 """Maximum number of bytes that a command may print."""
-_ANSWER = re.compile(rb"asct:answer\n(.*)asct:answered\n\Z", re.DOTALL)
+_BEGIN, _END = b"asct:answer\n", b"asct:answered\n"
+"""The lines around the output of a session's script."""
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
 """Error codes for failures that a retry cannot fix: keys, accounts, configuration."""
 _T = TypeVar("_T")
@@ -171,8 +171,8 @@ class RunnerSession:
         if self._session is None or not self._session.script or self.resumed or self._control is None:
             return None
         label, received, until = self.link.label, b"", time.monotonic() + timeout_s
-        while (found := _ANSWER.search(received)) is None or "answered" not in self._journal.replies:
-            self._process(self._receive(POLL_S if found is None else FIRST_POLL_S))
+        while not (whole := received.endswith(_END) and _BEGIN in received) or "answered" not in self._journal.replies:
+            self._process(self._receive(FIRST_POLL_S if whole else POLL_S))
             received += self._control.receive_error()
             if interrupted():
                 raise HostLost(self.name, errors.problem("interrupted", label, doing="`sh`"))
@@ -180,7 +180,7 @@ class RunnerSession:
                 raise HostTimeout(self.name, errors.problem("no_answer", label, doing="running sh", seconds=timeout_s))
             if len(received) > ANSWER_LIMIT:
                 raise HostError(self.name, errors.problem("answer_too_long", label, program="sh", limit=ANSWER_LIMIT))
-        return found[1]
+        return received.partition(_BEGIN)[2].removesuffix(_END)
 
     def _read_journal(self) -> None:
         with self.link.within(SHORT_S, "reading the journal"):

@@ -53,7 +53,7 @@ class RunWriter:
         self._journal: LineFile | None = None
         self._records: LineFile | None = None
         self._synced = 0.0
-        self._points: set[Path] = set()
+        self._folders: set[Path] = set()
         """Folders that are known to exist."""
         self._recorded: set[Path] = set()
         """The repeats for which this process has written lines to records.jsonl."""
@@ -125,7 +125,9 @@ class RunWriter:
     def folder(self, path: Path) -> Path:
         """Create a folder below the run folder, and return its path."""
         with self._writing(path):
-            path.mkdir(parents=True, exist_ok=True)
+            if path not in self._folders:
+                path.mkdir(parents=True, exist_ok=True)
+                self._folders.add(path)
         return path
 
     # ---- one repeat ----
@@ -133,11 +135,8 @@ class RunWriter:
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
         """Create an empty folder for a repeat. First, move the files of the earlier attempt (`attempt` - 1) aside and
         remove its records."""
-        parent = folder.parent
+        self.folder(folder.parent)
         with self._writing(folder):
-            if parent not in self._points:
-                parent.mkdir(parents=True, exist_ok=True)
-                self._points.add(parent)
             try:
                 folder.mkdir()
             except FileExistsError:
