@@ -16,7 +16,7 @@ from asct.sdk.record import Measurement
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import measured_here
 from tests.benchmarks.streams import LEVELS, Place, numbers, outputs_of, places
-from tests.benchmarks.test_contract import bare_facts, option, records_of, showing
+from tests.benchmarks.test_contract import bare_facts, in_order, option, records_of, showing
 
 GIB = 1 << 30
 params: Any = partial(BENCHMARK.params_model, visits=1)
@@ -44,7 +44,7 @@ def machine() -> HostFacts:
 
 
 def steps(facts: HostFacts, **settings: Any) -> dict[str, Step]:
-    found = BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=LEVELS))
+    found = in_order(BENCHMARK, params(**settings), Context(facts, "/work", needs=LEVELS))
     return {step.name: step for step in found}
 
 
@@ -71,6 +71,17 @@ def test_the_levels_are_a_process_and_the_curve_another() -> None:
     assert (curve[0], curve[-1], len(curve)) == (2048, 1 << 28, 35)
     assert {option(step, "cpus") for step in found.values()} == {"1"}
     assert {option(step, "nodes") for step in found.values()} == {"0"}
+
+
+def test_levels_and_curve_are_measured_in_random_order_and_told_in_that_of_the_table() -> None:
+    orders, told = set(), set()
+    for seed in range(8):
+        given = params(seed=seed)
+        found = BENCHMARK.steps(given, Context(machine(), "/work", needs=LEVELS))
+        orders.add(tuple(step.name for step in found))
+        measured = BENCHMARK.parse(given, outputs_of(found, gbps), machine())
+        told.add(tuple((item.metric, *item.coords.items()) for item in measured))
+    assert (len(orders), len(told)) == (2, 1)
 
 
 def test_threads_share_what_they_share() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from asct.engine import values
 from asct.engine.failures import judged
+from asct.instruments.memory.visits import VisitedBenchmark, base_name, visit_number
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import Cpu, HostFacts, NumaNode
@@ -86,6 +87,17 @@ def replayed(benchmark: Benchmark[Any], document: dict[str, Any]) -> tuple[Any, 
         step = steps.pop(recorded["step"])
         done.append(Output(step, recorded["status"], recorded["files"], recorded.get("elapsed_ns", 0)))
     return params, facts, done
+
+
+def in_order(benchmark: VisitedBenchmark[Any], params: Any, context: Context) -> list[Step]:
+    """Return the steps of all visits, each visit in the order of the benchmark's processes instead of a random
+    order."""
+    order = [step.name for step in benchmark.processes(params, context)]
+
+    def place(step: Step) -> tuple[int, int]:
+        return visit_number(step.name), order.index(base_name(step.name))
+
+    return sorted(benchmark.steps(params, context), key=place)
 
 
 def option(step: Step, name: str) -> str | None:

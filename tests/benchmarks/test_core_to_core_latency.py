@@ -21,14 +21,14 @@ from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, measured_here, run_step
 from tests.benchmarks.pingpong_streams import Machine, played, sample, stream
-from tests.benchmarks.test_contract import POINT, at, bare_facts, folder_of, option, records_of, showing
+from tests.benchmarks.test_contract import POINT, at, bare_facts, folder_of, in_order, option, records_of, showing
 
 TWO = Machine()
 params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 def steps(facts: HostFacts, **settings: Any) -> Sequence[Any]:
-    return BENCHMARK.steps(params(**settings), Context(facts, "/work"))
+    return in_order(BENCHMARK, params(**settings), Context(facts, "/work"))
 
 
 def measured(machine: Machine, change: Any = None, **settings: Any) -> Sequence[Measurement]:
@@ -113,10 +113,19 @@ def test_one_process_for_the_memory_of_each_node() -> None:
     (unbound,) = steps(bare_facts())
     assert option(unbound, "node") is None
     assert option(unbound, "cpus") is None
-    first = steps(facts)[0]
-    assert [step.name for step in BENCHMARK.steps(params(), Context(facts, "/w", (Output(first, 0, {}),)))] == [
-        "memory4"
-    ]
+    first, second = BENCHMARK.steps(params(), Context(facts, "/w"))
+    assert list(BENCHMARK.steps(params(), Context(facts, "/w", (Output(first, 0, {}),)))) == [second]
+
+
+def test_the_nodes_are_measured_in_random_order_and_told_in_that_of_the_setting() -> None:
+    orders = set()
+    for seed in range(8):
+        chosen = params(memory_nodes=[1, 0], methods=["cas"], seed=seed)
+        done = played(BENCHMARK, chosen, TWO)
+        orders.add(tuple(output.step.name for output in done))
+        found = BENCHMARK.parse(chosen, done, TWO.facts())
+        assert [item.coords["memory_node"] for item in found if item.metric == "page_size"] == [1, 0]
+    assert len(orders) == 2
 
 
 def test_single_batches_are_not_kept_of_thousands_of_pairs() -> None:
@@ -250,7 +259,7 @@ def pair_of(moved: dict[int, set[tuple[int, int]]], slow: int = 0) -> dict[str, 
     return {str(item.coords["method"]): item for item in found if item.metric in ("one_way", "latency") and item.detail}
 
 
-def test_a_cpu_that_moves_in_one_visit_is_counted_and_in_the_interval() -> None:
+def test_a_cpu_that_moves_in_in_order_is_counted_and_in_the_interval() -> None:
     for item in pair_of({}).values():
         assert item.stats is not None and item.stats.moved is None
         assert "moved" not in item.flags

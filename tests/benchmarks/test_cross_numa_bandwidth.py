@@ -17,7 +17,7 @@ from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import measured_here
 from tests.benchmarks.streams import Place, numbers, output_of, outputs_of
-from tests.benchmarks.test_contract import bare_facts, needed, option, records_of, showing
+from tests.benchmarks.test_contract import bare_facts, in_order, needed, option, records_of, showing
 
 GIB = 1 << 30
 params: Any = partial(BENCHMARK.params_model, visits=1)
@@ -42,7 +42,7 @@ def sparse(**free: int) -> HostFacts:
 
 
 def steps(facts: HostFacts, **settings: Any) -> Sequence[Step]:
-    return BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=needed(BENCHMARK)))
+    return in_order(BENCHMARK, params(**settings), Context(facts, "/work", needs=needed(BENCHMARK)))
 
 
 def gbps(place: Place, traffic: str) -> float:

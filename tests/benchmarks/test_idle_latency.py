@@ -16,7 +16,18 @@ from asct.sdk.figure import Heatmap
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, measured_here, run_all
-from tests.benchmarks.test_contract import FOLDER, bare_facts, host, needed, node, option, records_of, replayed, showing
+from tests.benchmarks.test_contract import (
+    FOLDER,
+    bare_facts,
+    host,
+    in_order,
+    needed,
+    node,
+    option,
+    records_of,
+    replayed,
+    showing,
+)
 
 DATA = FOLDER / "idle_latency" / "testdata"
 GIB = 1 << 30
@@ -33,7 +44,7 @@ LATENCIES = {(0, 0): 110, (0, 8): 200, (0, 250): 260, (8, 0): 205, (8, 8): 115, 
 
 
 def steps(facts: HostFacts, **settings: Any) -> list[Step]:
-    return list(BENCHMARK.steps(params(**settings), Context(facts, "/work", needs=needed(BENCHMARK))))
+    return in_order(BENCHMARK, params(**settings), Context(facts, "/work", needs=needed(BENCHMARK)))
 
 
 def recorded(case: str = "default") -> dict[str, Any]:
@@ -54,12 +65,13 @@ def answered(step: Step, ns: float, **changes: Any) -> Output:
     return Output(step, 0, {"stdout": "\n".join(map(json.dumps, lines)) + "\n", "stderr": ""})
 
 
+def of_pair(step: Step) -> Output:
+    run, _, memory = step.name.removeprefix("node").partition("-memory")
+    return answered(step, LATENCIES[int(run), int(memory)])
+
+
 def three_nodes(facts: HostFacts = THREE, **settings: Any) -> Sequence[Measurement]:
-    done = []
-    for step in steps(facts, **settings):
-        run, _, memory = step.name.removeprefix("node").partition("-memory")
-        done.append(answered(step, LATENCIES[int(run), int(memory)]))
-    return BENCHMARK.parse(params(**settings), done, facts)
+    return BENCHMARK.parse(params(**settings), [of_pair(step) for step in steps(facts, **settings)], facts)
 
 
 def values(found: Sequence[Measurement], metric: str) -> dict[tuple[int, int], float]:
@@ -86,6 +98,17 @@ def test_every_node_that_runs_reads_every_node_that_has_memory() -> None:
     assert {option(step, "sizes") for step in found} == {str(needed(BENCHMARK)["cache.dram.optimum_size"])}
     done = tuple(answered(step, 1.0) for step in found)
     assert not list(BENCHMARK.steps(params(), Context(THREE, "/work", done, needs=needed(BENCHMARK))))
+
+
+def test_the_pairs_are_measured_in_random_order_and_told_in_theirs() -> None:
+    orders = set()
+    for seed in range(5):
+        given = params(seed=seed)
+        found = BENCHMARK.steps(given, Context(THREE, "/work", needs=needed(BENCHMARK)))
+        orders.add(tuple(step.name for step in found))
+        measured = BENCHMARK.parse(given, [of_pair(step) for step in found], THREE)
+        assert list(values(measured, "latency")) == list(LATENCIES)
+    assert len(orders) == 5
 
 
 def test_the_affinity_mask_chooses_the_cpus() -> None:

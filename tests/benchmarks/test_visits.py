@@ -45,7 +45,17 @@ def test_every_visit_has_all_processes_in_an_order_of_its_own() -> None:
     assert len({tuple(base_name(step.name) for step in one) for one in visits}) > 5
     assert found == steps(visits=20), "the order is reproducible"
     assert found != steps(visits=20, seed=2)
+    firsts = {tuple(step.name for step in steps(visits=20, seed=seed)[:4]) for seed in range(20)}
+    assert len(firsts) > 5, "the first visit has no fixed order either"
     assert len({step.name for step in found}) == 80
+
+
+def test_the_values_have_the_order_of_the_pairs_whatever_the_order_of_the_processes() -> None:
+    for seed in range(5):
+        params = BENCHMARK.params_model(visits=2, seed=seed)
+        found = BENCHMARK.parse(params, ran(steps(visits=2, seed=seed), [30e9, 31e9]), FACTS)
+        pairs = [(item.coords["run_node"], item.coords["memory_node"]) for item in found if item.metric == "bandwidth"]
+        assert pairs == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 def test_a_steady_pilot_is_enough() -> None:

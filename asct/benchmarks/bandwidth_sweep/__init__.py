@@ -226,7 +226,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     ) -> Sequence[Measurement]:
         """Return the bandwidth at each level and size, the core clock and the page size. If levels were measured, the
         bandwidths at individual sizes are details."""
-        results = {name: best_results(stream_results(run)) for name, run in runs.items()}
+        measured = {name: runs[name] for name in (_LEVELS_STEP, _CURVE) if name in runs}
+        results = {name: best_results(stream_results(run)) for name, run in measured.items()}
         levels = results.get(_LEVELS_STEP, [])
         cpus = _measuring_cpus(params, facts)
         found: list[Measurement] = []
@@ -242,7 +243,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             found += bandwidths(result, {"size": result.size, "traffic": result.traffic}, flags, detail=bool(levels))
         everything = [result for best in results.values() for result in best]
         found.append(Measurement("threads", float(everything[0].threads)))
-        return found + circumstances(everything, next(iter(runs.values())).meta)
+        return found + circumstances(everything, next(iter(measured.values())).meta)
 
     def parse(self, params: BandwidthSweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the values of all visits, flagging cache levels that are slower than the part of the curve inside

@@ -48,13 +48,8 @@ def chosen_nodes(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[Mem
 
 
 def step_name(node: MemoryNode) -> str:
-    """Return the name of the step that uses the memory of a node. `node_of_step` is the inverse function."""
+    """Return the name of the step that uses the memory of a node."""
     return f"memory{node.id}"
-
-
-def node_of_step(name: str) -> int:
-    """Return the node whose memory a step used."""
-    return int(name.removeprefix("memory"))
 
 
 def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: MemoryNode) -> tuple[str, ...]:

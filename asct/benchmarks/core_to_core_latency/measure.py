@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from asct.benchmarks.core_to_core_latency.command import node_of_step
+from asct.benchmarks.core_to_core_latency.command import chosen_nodes, step_name
 from asct.benchmarks.core_to_core_latency.pairs import (
     CHAIN,
     INTERFERENCE,
@@ -165,7 +165,7 @@ def measurements(
     params: CoreToCoreLatencyParams, named: Mapping[str, KernelRun], facts: HostFacts
 ) -> list[Measurement]:
     """Return all values of one visit: first the summaries, then the pairs as details."""
-    runs = {node_of_step(name): run for name, run in named.items()}
+    runs = {node.id: named[name] for node in chosen_nodes(params, facts) if (name := step_name(node)) in named}
     order = order_of(runs.values(), facts)
     sessions = [kernel_pass_of(node, run, order, params.cycle_base) for node, run in runs.items()]
     if not any(session.cells for session in sessions):

@@ -127,15 +127,17 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         self, params: CrossNumaBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
         """Return the bandwidth of each pair, the skipped pairs, the core clock and the page size."""
-        results = {name: best_results(stream_results(run)) for name, run in runs.items()}
+        pairs = node_pairs(facts)
+        measured = {pair.name: runs[pair.name] for pair in pairs if pair.name in runs}
+        results = {name: best_results(stream_results(run)) for name, run in measured.items()}
         found: list[Measurement] = []
-        for pair in node_pairs(facts):
+        for pair in pairs:
             for result in results.get(pair.name, ()):
                 found += bandwidths(result, pair.at, working_set_flags(facts, pair.run.cpus, result.size))
                 found.append(Measurement("data_size", float(result.size), pair.at))
             if pair.name not in results:
                 found.append(pair.left_out(_least_bytes(params, facts, pair) * max(1, len(pair.run.cpus))))
-        first = next(iter(runs.values()))
+        first = next(iter(measured.values()))
         return found + circumstances([result for best in results.values() for result in best], first.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

@@ -154,8 +154,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         Raises ValueError if the output does not have the format of the `chase` kernel.
         """
         pairs = node_pairs(facts)
-        known = {pair.name: pair for pair in pairs}
-        walked = [_walked(known[name], run, params) for name, run in runs.items()]
+        walked = [_walked(pair, runs[pair.name], params) for pair in pairs if pair.name in runs]
         clock = stats_of([one.sample.clock_hz for one in walked], independent=False)
         missing = _needed_bytes(_SMALLEST if params.data_size is None else params.data_size)
         return [

@@ -14,7 +14,7 @@ from asct.instruments.memory.quantities import IDLE_LATENCY, LOAD_BANDWIDTH
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, optimum_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
-from asct.instruments.memory.visits import VisitedBenchmark, visit_number
+from asct.instruments.memory.visits import VisitedBenchmark, in_random_order, visit_number
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -151,17 +151,10 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
 
 
 def _in_random_order(step: Step, seed: int) -> Step:
-    """Return the step with its load levels in an order that differs between visits, so that changes in the state of the
-    host over time do not look like effects of the load. The first visit keeps the order given in the setting."""
-    from random import Random
-
-    number = visit_number(step.name)
-    if number == 1 or "--delays" not in step.arguments:
-        return step
+    """Return the step with its load levels in the random order of its visit."""
     arguments = list(step.arguments)
     at = arguments.index("--delays") + 1
-    delays = arguments[at].split(",")
-    arguments[at] = ",".join(Random(f"{seed}-{number}").sample(delays, len(delays)))  # noqa: S311 - not a secret
+    arguments[at] = ",".join(in_random_order(arguments[at].split(","), visit_number(step.name), seed))
     return replace(step, arguments=tuple(arguments))
 
 

@@ -196,7 +196,7 @@ def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) 
     """Return all values of the run. Raises ValueError if there are no samples or one is invalid."""
     if not run.samples:
         raise ValueError("the `load` kernel reported no load level")
-    levels = [_level(sample, run) for sample in run.samples]
+    levels = _as_set([_level(sample, run) for sample in run.samples], params)
     theoretical = params.theoretical_bandwidth or facts.memory.theoretical_bandwidth
     extra = _size_flags(params, run.meta, facts)
     found = [item for level in levels for item in _of_level(params, level, theoretical, extra)]
@@ -208,6 +208,18 @@ def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) 
     if theoretical is not None:
         found.append(Measurement("theoretical_bandwidth", theoretical))
     return above_theoretical(found + _circumstances(levels, run.meta), theoretical)
+
+
+def _as_set(levels: Sequence[LoadLevel], params: LoadedLatencyParams) -> list[LoadLevel]:
+    """Return the levels in the order of the setting instead of the random order of the visit, between the idle latency
+    and the targets, which the kernel measures first and last."""
+    places = {delay: place for place, delay in enumerate(params.injected_nops)}
+    phases = ("idle", "level", "target")
+
+    def place(level: LoadLevel) -> tuple[int, int]:
+        return phases.index(level.phase), places.get(level.delay or 0, 0) if level.phase == "level" else 0
+
+    return sorted(levels, key=place)
 
 
 def _of_level(

@@ -57,6 +57,7 @@ class VisitedParams(Params):
 
 
 P = TypeVar("P", bound=VisitedParams)
+T = TypeVar("T")
 
 
 class VisitedBenchmark(Benchmark[P]):
@@ -66,13 +67,13 @@ class VisitedBenchmark(Benchmark[P]):
 
     @abstractmethod
     def processes(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the processes for the first visit. Raises LookupError or ValueError if a size is missing or does not
-        fit."""
+        """Return the processes of the first visit, which runs them in a random order. Raises LookupError or ValueError
+        if a size is missing or does not fit."""
 
     @abstractmethod
     def values(self, params: P, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values from one visit; `runs` maps each process name to its run. Raises ValueError for invalid
-        output."""
+        """Return the values from one visit; `runs` maps each process name to its run, in the order in which the visit
+        ran them. The order of the values must not depend on it. Raises ValueError for invalid output."""
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
         """Return the processes of the first visit that are repeated in later visits."""
@@ -95,9 +96,11 @@ class VisitedBenchmark(Benchmark[P]):
         first = self.processes(params, replace(context, done=()))
         later = self.repeated(first)
         plan = self.plan(params, context, len(first) + (self.planned(params) - 1) * len(later))
-        every = [plan.limited(step, 1) for step in first]
-        for number in range(2, plan.visits + 1):
-            every += [plan.limited(step, number) for step in visit(later, number, params.seed)]
+        every = [
+            plan.limited(step, number)
+            for number in range(1, plan.visits + 1)
+            for step in visit(first if number == 1 else later, number, params.seed)
+        ]
         return every[len(context.done) :]
 
     def plan(self, params: P, context: Context, pilot: int) -> VisitPlan:
@@ -191,11 +194,17 @@ class VisitPlan(NamedTuple):
 
 
 def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
-    """Return the processes for visit `number` (2 or more) in a random order."""
+    """Return the processes for visit `number` in a random order."""
+    shuffled = in_random_order(once, number, seed)
+    return shuffled if number == 1 else [replace(step, name=f"{step.name}{_SEPARATOR}{number}") for step in shuffled]
+
+
+def in_random_order(values: Sequence[T], number: int, seed: int) -> list[T]:
+    """Return the values in the random order in which visit `number` measures them. The order differs between visits, so
+    that changes in the state of the host over time do not look like differences between the values."""
     from random import Random
 
-    shuffled = Random(f"{seed}-{number}").sample(list(once), len(once))  # noqa: S311 - an order, not a secret
-    return [replace(step, name=f"{step.name}{_SEPARATOR}{number}") for step in shuffled]
+    return Random(f"{seed}-{number}").sample(list(values), len(values))  # noqa: S311 - an order, not a secret
 
 
 def visit_number(name: str) -> int:
