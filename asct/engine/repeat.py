@@ -261,12 +261,13 @@ class RepeatRunner:
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
         """Yield the steps one by one. Further steps are requested from the benchmark only after the earlier ones have
         finished."""
-        point, pilots = attempt.point, self._pilots
+        point, pilots, facts = attempt.point, self._pilots, self._context.facts
+        version = self._benchmark.version
         context = replace(
             self._context,
             done=attempt.steps.outputs,
             written_paths=self._session.guard.begun,
-            earlier=earlier_records(pilots, self._job.host, point.id, self._benchmark.version) if pilots else (),
+            earlier=earlier_records(pilots, self._job.host, point.id, version, facts) if pilots else (),
         )
         while steps := self._more_steps(attempt, context):
             yield from steps

@@ -51,13 +51,12 @@ def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
     return EarlierRuns(results, since, leave_out, newest=_PILOT_RUNS)
 
 
-def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -> Sequence[Record]:
-    """Return a point's records from the newest run that measured it with this benchmark version, or an empty sequence
-    if there is no such run."""
+def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str, facts: HostFacts) -> Sequence[Record]:
+    """Return a point's records from the newest run that measured it under the same conditions, or an empty sequence if
+    there is no such run."""
     for found in runs.of(host, point_id, 1, MEASURED):
         with suppress(StoreError):
-            records = found.repeats()[0].records
-            if records and records[0].version == version:
+            if records := _comparable(found, version, facts):
                 return records
     return ()
 
@@ -86,17 +85,24 @@ def _collect(
 ) -> bool:
     """Insert the values from an earlier run before the values collected so far. Return whether the run was used. Raises
     StoreError if the run is damaged."""
-    before = found.facts()
-    if found.statuses[0].reused_from or before is None or changes(before, facts):
-        return False
-    records = found.repeats()[0].records
-    if not records or records[0].version != version or NOISY_HOST in records[0].flags:
-        return False
+    records = _comparable(found, version, facts)
     for record in records:
         item = by_key.get(value_key(record.metric, record.coords))
         if item is not None and not is_invalid(record.flags):
             item.values.insert(0, record.value)
-    return True
+    return bool(records)
+
+
+def _comparable(found: EarlierPoint, version: str, facts: HostFacts) -> Sequence[Record]:
+    """Return the records of an earlier point, or an empty sequence unless that run itself measured them on a quiet
+    host, with this version of the benchmark, and the host has not been changed since then. Raises StoreError if the run
+    is damaged."""
+    before = found.facts()
+    if found.statuses[0].reused_from or before is None or changes(before, facts):
+        return ()
+    records = found.repeats()[0].records
+    same = bool(records) and records[0].version == version and NOISY_HOST not in records[0].flags
+    return records if same else ()
 
 
 def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:

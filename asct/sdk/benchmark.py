@@ -63,7 +63,8 @@ class Context:
     """The paths that this run has already written to. Content without a known signature at such a path comes from the
     run itself."""
     earlier: Sequence[Record] = ()
-    """Records of the same point in the newest earlier run on this host if `uses_earlier` is set, otherwise empty."""
+    """Records of the same point in the newest earlier run on this host under the same conditions if `uses_earlier` is
+    set, otherwise empty."""
 
 
 class Refusal(str):

@@ -104,10 +104,10 @@ def test_visits_behind_the_pilot_take_the_samples_that_it_requires() -> None:
     assert {windows(step) for step in steps(ran(steps(iterations=9), rates), iterations=9)} == {9}
 
 
-def earlier_record(between: float, within: float) -> Record:
+def earlier_record(between: float, within: float, *flags: str) -> Record:
     stats = Stats(n=378, median=30e9, mad=1e8, min=20e9, max=40e9, visits=6, between=between**2, within=within**2)
     measured = {"benchmark": BENCHMARK.name, "version": BENCHMARK.version, "metric": "bandwidth", "unit": "B/s"}
-    return record(30e9, **measured, better="higher", stats=stats)
+    return record(30e9, **measured, better="higher", stats=stats, flags=list(flags))
 
 
 def test_an_earlier_run_is_the_pilot() -> None:
@@ -119,6 +119,13 @@ def test_an_earlier_run_is_the_pilot() -> None:
     assert len(steps(earlier=[earlier_record(1e7, 1e9)])) == 6 * 4
     assert len(steps(earlier=scattered, visits=2)) == 2 * 4
     assert {windows(step) for step in steps(earlier=scattered, visits=2)} == {63}
+
+
+@pytest.mark.parametrize("flag", ["noisy-steal", "noisy-frequency", "moved"])
+def test_an_earlier_run_that_was_disturbed_is_no_pilot(flag: str) -> None:
+    scattered, other = earlier_record(3e9, 1e9), earlier_record(3e9, 1e9, flag)
+    assert steps(earlier=[scattered, other]) == steps()
+    assert len(steps(earlier=[earlier_record(3e9, 1e9, "noisy")])) == 12 * 4, "a wide value needs its visits"
 
 
 def test_a_number_that_is_set_is_kept() -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from asct.engine import events
 from asct.engine.events import Event
 from asct.engine.rebuild import survey
+from asct.hosts.base import Host
 from asct.instruments.memory.visits import VisitedBenchmark, VisitedParams
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import HostFacts
+from asct.sdk.facts import Cpu, HostFacts, Memory, System
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.params import setting
@@ -150,3 +153,47 @@ def test_a_benchmark_gets_the_records_of_the_newest_earlier_run_of_its_point(lab
     assert lab.run(job, ports=new).values() == [1.0], "records of another version are no pilot"
     other = plant.job(plant.point("learning", index=1), benchmark="learning")
     assert lab.run(other, ports=old).values() == [1.0]
+
+
+def on(benchmark: plant.Probe, **changed: Any) -> plant.Services:
+    """Return services with one benchmark and a host with other facts."""
+
+    def facts(host: Host, folder: Path) -> HostFacts:
+        return plant.facts(host, folder).model_copy(update=changed)
+
+    return plant.collaborators(catalog=plant.Shelf((benchmark,)), collect_facts=facts)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"cpu": Cpu(cpus=2, model="Another CPU")},
+        {"system": System(kernel="6.2")},
+        {"memory": Memory(total_bytes=4 << 30, available_bytes=4 << 30)},
+    ],
+    ids=["cpu", "kernel", "memory"],
+)
+def test_a_run_on_a_host_that_was_different_is_no_pilot(lab: Lab, changed: dict[str, Any]) -> None:
+    job = plant.job(plant.point("learning"), benchmark="learning")
+    usual, other = on(LearningProbe()), on(LearningProbe(), **changed)
+    assert lab.run(job, ports=usual).values() == [1.0]
+    assert lab.run(job, ports=other).values() == [1.0]
+    assert lab.run(job, ports=usual).values() == [2.0], "the run before the change"
+
+
+def test_a_run_on_a_noisy_host_is_no_pilot(lab: Lab) -> None:
+    class Noisy(LearningProbe):
+        def steps(self, params: plant.ProbeParams, context: Context) -> Sequence[Step]:
+            return () if context.done else (Step("probe", Tool("sh"), ("-c", "echo noisy-host 7")),)
+
+    job = plant.job(plant.point("learning"), benchmark="learning")
+    assert lab.run(job, ports=on(Noisy())).values() == [7.0]
+    assert lab.run(job, ports=on(LearningProbe())).values() == [1.0]
+
+
+def test_the_spread_between_runs_is_that_of_runs_under_the_same_conditions(lab: Lab) -> None:
+    job = plant.job(plant.point("spread"), benchmark="spread")
+    usual, other = on(SpreadProbe()), on(SpreadProbe(), system=System(kernel="6.2"))
+    runs = [lab.run(job, ports=ports) for ports in (usual, usual, other, usual)]
+    stats = [record.stats for run in runs for record in run.stored.records() if not record.coords]
+    assert [one.runs for one in stats if one] == [None, None, None, 3]

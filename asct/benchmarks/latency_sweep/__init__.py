@@ -25,7 +25,7 @@ from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_END, LEVEL_LATENCY
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import LEVELS, page_privileges
-from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, variations, visit, visit_number
+from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, undisturbed, visit, visit_number
 from asct.sdk.benchmark import Context, ResultField
 from asct.sdk.metric import Coords, Metric
 from asct.sdk.needs import Needs
@@ -216,13 +216,13 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return [*super().runs(values), *(super().runs(local) if local else [])]
 
     def count(self, params: LatencySweepParams, context: Context, first: int) -> int:
-        """Return the number of visits, based on the levels found by the newest earlier run or, if there is none, by the
-        pilot visits once they are complete. `first` is the number of processes with which the first visit measured the
-        curve."""
+        """Return the number of visits, based on the levels found by a comparable earlier run or, if there is none, by
+        the pilot visits once they are complete. `first` is the number of processes with which the first visit measured
+        the curve."""
         pilot, done = self.planned(params), context.done
         if params.visits is not None:
             return pilot
-        known = variations(record for record in context.earlier if "level" in record.coords)
+        known = undisturbed([record for record in context.earlier if "level" in record.coords])
         if not known and len(done) - first < pilot - 1:
             return pilot
         known = known or self.pilot_of(params, done[: first + pilot - 1], context.facts)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, TypeVar
 
-from asct.instruments.memory.kernel_flags import MOVED
+from asct.instruments.memory.kernel_flags import MOVED, NOISE_FLAGS
 from asct.instruments.memory.settings import AUTO, Share, target_interval_setting
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.params import Params, setting
@@ -91,7 +91,8 @@ class VisitedBenchmark(Benchmark[P]):
         """Return the processes that have not yet run.
 
         A pilot determines the number of visits and the number of samples in each. The pilot is the newest earlier run
-        of the same point or, if there is none, the first visits of this run.
+        that measured the same point under the same conditions or, if there is none or if it was disturbed, the first
+        visits of this run.
         """
         first = self.processes(params, replace(context, done=()))
         later = self.repeated(first)
@@ -108,7 +109,7 @@ class VisitedBenchmark(Benchmark[P]):
         count = self.planned(params)
         if params.visits is not None:
             return VisitPlan(count)
-        earlier = [one for one in variations(context.earlier) if one.samples >= _FEW_SAMPLES]
+        earlier = [one for one in undisturbed(context.earlier) if one.samples >= _FEW_SAMPLES]
         if earlier:
             return VisitPlan.of(earlier, params.target_interval, 0)
         if len(context.done) < pilot:
@@ -166,6 +167,17 @@ def variations(values: Iterable[Measurement | Record]) -> Sequence[Variation]:
         for stats in (value.stats for value in values)
         if stats is not None and stats.between is not None and (stats.visits or 0) >= VISITS_MIN and stats.visits
     ]
+
+
+def undisturbed(earlier: Sequence[Record]) -> Sequence[Variation]:
+    """Return the variation of each value in an earlier run, or an empty sequence if the flag of any value says that
+    something disturbed that run, because the variances of this run may be different.
+
+    A value that is only `noisy` varies widely, and the flag gives no cause. It remains part of the pilot: without such
+    values, the pilot would request too few visits.
+    """
+    disturbed = any(flag in NOISE_FLAGS or flag == MOVED for record in earlier for flag in record.flags)
+    return () if disturbed else variations(earlier)
 
 
 class VisitPlan(NamedTuple):
