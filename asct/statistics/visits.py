@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, median, stdev, variance
+from statistics import NormalDist, fmean, median, stdev, variance
 from typing import NamedTuple
 
 VISITS_MIN = 6
@@ -32,8 +32,8 @@ _T_975 = (
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 _Z_975 = 1.959964
-# At the 1 % level, six visits count as drifting only if their values are strictly monotone. Of the values without
-# drift, one in 360 meets this condition by chance.
+# The probability with which independent visits count as drifting. Two tests share it equally. At half of it, six visits
+# pass the rank test only if their values are strictly monotone, which happens by chance in one of 360 cases.
 _DRIFT_LEVEL = 0.01
 # The gap between two states must be larger than a different working set or clock frequency can explain, and clearly
 # larger than the range of each state. With this contrast, about 1 % of all groups of six normally distributed visits
@@ -98,8 +98,8 @@ class VisitSummary:
     """The combined value of several visits, in the unit of their values. Variances are in the square of that unit.
 
     `between` is the sample variance of the visits' medians. `ci95` is None for fewer than VISITS_MIN visits. `drift` is
-    true if the values of the visits rise or fall over time. `states` contains two items if the visits fall into two
-    groups, and is empty otherwise.
+    true if the values of the visits depend on the time: they rise or fall, or neighbors are correlated. `states`
+    contains two items if the visits fall into two groups, and is empty otherwise.
     """
 
     median: float
@@ -250,7 +250,7 @@ def correlation(in_time: Sequence[float]) -> float | None:
     """Return the correlation between neighbors, increased by its bias of 1 / n, or None if all values are equal."""
     middle = fmean(in_time)
     squares = math.fsum((value - middle) ** 2 for value in in_time)
-    if squares == 0.0:
+    if squares == 0.0 or min(in_time) == max(in_time):  # the mean of equal values may differ from them by rounding
         return None
     return math.fsum((a - middle) * (b - middle) for a, b in pairwise(in_time)) / squares + 1.0 / len(in_time)
 
@@ -294,11 +294,25 @@ def _middle_half(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _drifts(in_time: Sequence[float]) -> bool:
-    """Return whether a rank test rejects the hypothesis that the values are in random order (Mann, "Nonparametric tests
-    against trend", Econometrica 13, 1945)."""
-    count = len(in_time)
+    """Return whether one of two tests rejects the hypothesis that the values are in random order: one against a trend,
+    the other against a correlation between neighbors, such as a step or slow waves. Each test gets half of _DRIFT_LEVEL
+    (Bonferroni)."""
+    return len(in_time) >= VISITS_MIN and (_has_trend(in_time) or _are_correlated(in_time))
+
+
+def _has_trend(in_time: Sequence[float]) -> bool:
+    """Return the result of a rank test (Mann, "Nonparametric tests against trend", Econometrica 13, 1945)."""
     score = sum((b > a) - (b < a) for i, a in enumerate(in_time) for b in in_time[i + 1 :])
-    return count >= VISITS_MIN and _tail_share(count, abs(score)) <= _DRIFT_LEVEL
+    return _tail_share(len(in_time), abs(score)) <= _DRIFT_LEVEL / 2.0
+
+
+def _are_correlated(in_time: Sequence[float]) -> bool:
+    """Return whether the correlation between neighbors is higher than chance explains. For n independent normal values,
+    its expected value is -1 / n and its variance (n - 2)^2 / (n^2 (n - 1)) (Moran, "Some theorems on time series II",
+    Biometrika 35, 1948)."""
+    count, likely = len(in_time), correlation(in_time)
+    error = (count - 2) / (count * math.sqrt(count - 1))
+    return likely is not None and likely > NormalDist().inv_cdf(1.0 - _DRIFT_LEVEL / 2.0) * error
 
 
 def _tail_share(count: int, score: int) -> float:

@@ -25,7 +25,8 @@ VISITS_MOST: Final = 12
 VISIT_FLAGS: Final[dict[str, str]] = {
     "noisy": "the 95 % interval over the visits is more than twice as wide as `target_interval`, or a visit ended at "
     "its time limit",
-    "drift": "the value rose or fell steadily from visit to visit",
+    "drift": "the value depends on the time: it rose or fell from visit to visit, or consecutive visits were alike "
+    "(after a step, or in slow waves), more than chance explains; the interval spans all visits",
     "two-states": "the visits fall into two groups with different values; the interval spans both",
     MOVED: "the distance between two CPUs changed during at least one visit, because a virtual CPU moved; the interval "
     "spans all visits",
