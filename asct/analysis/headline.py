@@ -34,10 +34,11 @@ _UNITS = ("s", "B/s", "ops/s")
 _MOST_LEVELS = 6
 _FLAG_TEXTS = {
     "burst-possible": "burst possible", "two-states": "two states", "drift": "drift",
-    "above-core-limit": "above the limit of the core", "below-core-limit": "below the limit of the core",
+    "noisy-above-core-limit": "above the limit of the core", "below-core-limit": "below the limit of the core",
     "below-curve": "below the curve",
 }  # fmt: skip
-"""Flags that are shown with key results, although `strict` accepts values with these flags."""
+"""Flags that are shown with key results in words. `strict` accepts values with these flags, except for values above the
+limit of the core, which are impossible."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from asct.benchmarks.bandwidth_sweep import BENCHMARK
+from asct.engine.failures import judged
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, CoreKind, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
@@ -283,7 +284,7 @@ def test_a_curve_that_recovers_says_no_end() -> None:
 def test_a_core_that_is_known_limits_its_levels() -> None:
     kinds = [CoreKind(microarchitecture="Emerald Rapids", cpus=[0, 1, 2, 3])]
     facts = machine().model_copy(update={"cpu": machine().cpu.model_copy(update={"kinds": kinds})})
-    flags = {}
+    flags, accepted = {}, {}
     for cycles in (100.0, 125.0, 132.0):
         rate = cycles * 2.5e9  # the clock of the samples
         outputs = outputs_of(
@@ -292,7 +293,9 @@ def test_a_core_that_is_known_limits_its_levels() -> None:
         found = BENCHMARK.parse(params(), outputs, facts)
         one = next(item for item in found if item.metric == "bandwidth" and item.coords.get("level") == "L1")
         flags[cycles] = [flag for flag in one.flags if "limit" in flag]
-    assert flags == {100.0: ["below-core-limit"], 125.0: [], 132.0: ["above-core-limit"]}
+        accepted[cycles] = judged([one], strict=True)[1] is None
+    assert flags == {100.0: ["below-core-limit"], 125.0: [], 132.0: ["noisy-above-core-limit"]}
+    assert accepted == {100.0: True, 125.0: True, 132.0: False}, "only the last one is impossible"
 
 
 def test_needs() -> None:

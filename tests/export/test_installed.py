@@ -115,7 +115,7 @@ def test_what_questions_a_value_reaches_the_key_results(flags: tuple[str, ...], 
     ("flag", "doubt"),
     [
         ("below-core-limit", "below the limit of the core"),
-        ("above-core-limit", "above the limit of the core"),
+        ("noisy-above-core-limit", "noisy, above the limit of the core"),
         ("below-curve", "below the curve"),
     ],
 )

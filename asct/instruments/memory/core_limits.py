@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from asct.instruments.memory.stream import StreamResult
     from asct.sdk.facts import HostFacts
 
-ABOVE: Final = "above-core-limit"
+ABOVE: Final = "noisy-above-core-limit"
+"""The value is impossible, so it is doubtful. A value below the limit is possible: the core was merely slower."""
 BELOW: Final = "below-core-limit"
 LIMIT_FLAGS: Final = {
-    ABOVE: "the value exceeds the bytes per cycle that the load and store units of the core can move, so the core "
-    "clock is wrong",
+    ABOVE: "the value exceeds the bytes per cycle that the load and store units of the core can move, which is "
+    "impossible: the core clock changed during the measurement, or it is wrong",
     BELOW: "the value is less than 97 % of what the core can move at this cache level: a program on the other "
     "hyperthread, or another disturbance, may have slowed it",
 }
