@@ -77,6 +77,9 @@ class GuardOutput:
     members_after: tuple[GuardTarget, ...] = ()
     """The members of the RAID set, if there is one. In that case, the set is the only target, and `samples` contains
     counters only for the set."""
+    sampled: Mapping[str, int] = field(default_factory=dict)
+    """The number of bytes that the `data` check read of each target of which it read only a part. Contains only targets
+    in which no data was found."""
 
     @property
     def drives(self) -> tuple[GuardTarget, ...]:
@@ -128,6 +131,7 @@ def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
         after=after,
         members_before=members_before,
         members_after=members_after,
+        sampled={_text(line["path"]): _integer(line, "bytes") for line in by_kind.get("sampled", [])},
         checks=tuple(check_of(line) for line in by_kind.get("check", [])),
         samples=tuple(_sample(line) for line in by_kind.get("sample", [])),
         status=None if not ended else _integer(ended, "status"),

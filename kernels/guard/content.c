@@ -9,6 +9,7 @@
 #include "content.h"
 #include "extent.h"
 #include "kit/numbers.h"
+#include "kit/out.h"
 #include "magic.h"
 #include "superblock.h"
 
@@ -54,6 +55,15 @@ static int64_t find_data(const struct target *target, int fd, uint64_t seed)
     return found;
 }
 
+/* Tells how much of a target was read. The line is printed only if the data check passed without reading the rest. */
+static void print_sampled(const struct target *target)
+{
+    struct out out = out_begin("sampled");
+    out_text(&out, "path", target->path);
+    out_integer(&out, "bytes", (int64_t)(2 * WINDOW + PLACES * PLACE_BYTES));
+    out_end();
+}
+
 static void check_data(const struct target *target, int fd, const char *signature, bool ends_zero, uint64_t seed)
 {
     if (signature) {
@@ -72,8 +82,10 @@ static void check_data(const struct target *target, int fd, const char *signatur
               place ? "byte " : "one of its ends, byte ", place);
     else if (target->bytes <= WHOLE_BYTES)
         check(target, "data", SAFE, "zeros, read completely");
-    else
+    else {
         check(target, "data", SAFE, "zeros at both ends and in a sample of %d places of 64 KiB; the rest was not read", PLACES);
+        print_sampled(target);
+    }
 }
 
 static void check_signature(const struct target *target, const char *found)

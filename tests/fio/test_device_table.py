@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from asct.instruments.fio.devices import device_table
+from asct.instruments.fio.devices import device_table, device_values
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import part_table
-from asct.sdk.record import Record, Scalar
+from asct.instruments.guard_output import GuardOutput, GuardTarget
+from asct.sdk.record import Measurement, Record, Scalar
 from tests import records
 
 DRIVE: dict[str, Scalar] = {"path": "/dev/nvme0n1", "model": "ACME X1", "serial": "S1", "firmware": "2B"}
@@ -45,6 +46,22 @@ def test_a_drive_that_changed_between_points_has_two_rows() -> None:
     [table] = device_table(records, "slug")
     assert [row["write_cache"] for row in table.rows] == ["write back", "write through"]
     assert len(table.notes) == 1
+
+
+def test_a_drive_that_was_only_sampled_for_data_is_named() -> None:
+    """Only the first point that writes to a drive checks its content."""
+    path = str(DRIVE["path"])
+    found = [record("device_size", 2**30, **DRIVE), record("device_sampled", 2**22, path=path)]
+    guard = GuardOutput(
+        (GuardTarget(path, {"bytes": 2**30}),), (), (), (), None, "", 0, 0, sampled={path: 2**22}
+    )  # fmt: skip
+    assert [one for one in device_values(guard) if one.metric == "device_sampled"] == [
+        Measurement("device_sampled", 2.0**22, {"path": path}, detail=True)
+    ]
+    [table] = device_table([*found, record("device_size", 2**30, repeat=2, **DRIVE)], "slug")
+    [note] = [note for note in table.notes if note.startswith(path)]
+    assert "read only 4M of it" in note
+    assert not any(note.startswith(path) for note in device_table(found[:1], "slug")[0].notes)
 
 
 def test_no_target_gives_no_table() -> None:

@@ -80,8 +80,11 @@ def test_small_targets_are_read_completely_and_of_large_ones_a_sample(guard: Gua
         write(place, b"x")
         assert set(look(guard, file).failed) == {"data"}, place
         write(place, b"\0")
+    assert look(guard, file).watch.sampled == {}
     os.truncate(file, 257 * MIB)
     assert "a sample of 32 places of 64 KiB; the rest was not read" in told()
+    assert look(guard, file).watch.sampled == {str(file): 2 * (MIB + 64 * 1024) + 32 * 64 * 1024}
+    assert look(guard, file, overwrite=True).watch.sampled == look(guard, file, dirty=True).watch.sampled == {}
 
 
 def test_content_needs_consent(guard: Guard, file: Path) -> None:

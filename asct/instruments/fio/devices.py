@@ -11,17 +11,20 @@ from asct.instruments.nvme import health_of
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import Row
-from asct.values.size import format_size
+from asct.values.size import about_size, format_size
 
 HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_units_written")
 
 
 def device_values(guard: GuardOutput) -> Iterator[Measurement]:
-    """Yield the size, identity, temperature and health of each target, omitting unknown values."""
+    """Yield the size, identity, temperature and health of each target, omitting unknown values, and how much of it was
+    read to make sure that it contains no data, if that was not all of it."""
     for device in (*guard.before, *guard.members_before):
         size = device.scalar("bytes")
         if isinstance(size, int):
             yield Measurement("device_size", float(size), _identity(device))
+    for path, read_bytes in guard.sampled.items():
+        yield Measurement("device_sampled", float(read_bytes), {"path": path}, detail=True)
     for when, devices in (("before", guard.drives), ("after", guard.members_after or guard.after)):
         for device in devices:
             at: dict[str, Scalar] = {"path": device.path, "when": when}
@@ -82,8 +85,18 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
         for name in ("temperature", *HEALTH):
             row[f"device_{name}"] = _course([one for one in of_path if one.metric == f"device_{name}"])
     has_health = any(row[f"device_{name}"] for row in rows.values() for name in ("temperature", *HEALTH))
-    notes = (_NOTE, _HEALTH_NOTE) if has_health else (_NOTE,)
+    notes = (_NOTE, *((_HEALTH_NOTE,) if has_health else ()), *_sampled(records))
     return (Table(f"{slug}-targets", "Measured drives", _COLUMNS, tuple(rows.values()), notes),)
+
+
+def _sampled(records: Sequence[Record]) -> Iterator[str]:
+    """Yield a note for each target of which only a part was searched for data before it was overwritten."""
+    found = {record.coords["path"]: round(record.value) for record in records if record.metric == "device_sampled"}
+    for path, read_bytes in found.items():
+        yield (
+            f"{path}: before the first write, asct read only {about_size(read_bytes)} of it (both ends and samples in "
+            "between) to make sure that it contained no data"
+        )
 
 
 def _course(records: Sequence[Record]) -> str | None:

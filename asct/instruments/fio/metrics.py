@@ -86,6 +86,10 @@ _SECOND: Final[Coords] = {"second": None}
 _DEVICE: Final[Coords] = {"path": None, "when": ("before", "after")}
 DEVICE_METRICS: Final = (
     Metric.info("device_size", "B", "Size and type of a target", {"path": None, **dict.fromkeys(IDENTITY)}),
+    Metric.info(
+        "device_sampled", "B", "Bytes that were read to make sure that a device contains no data, if that was not all "
+        "of it", {"path": None},
+    ),
     Metric("device_temperature", "degC", "lower", "Drive temperature", _DEVICE, False),
     Metric.info(
         "device_percentage_used", "%", "Share of the drive's rated life used, as reported by the drive", _DEVICE
@@ -93,7 +97,7 @@ DEVICE_METRICS: Final = (
     Metric.info("device_available_spare", "%", "Remaining spare blocks, relative to the initial number", _DEVICE),
     Metric.info("device_media_errors", "1", "Uncorrectable media errors", _DEVICE),
     Metric.info("device_data_units_written", "1", f"Data written by the host {_UNITS}", _DEVICE),
-)
+)  # fmt: skip
 """Metrics of a target. `asct.instruments.fio.devices` computes their values."""
 
 _SECOND_OCTAVE: Final[Coords] = _SECOND | {"latency": None}
