@@ -42,7 +42,7 @@ def test_one_cell_stands_for_all_points() -> None:
 
 
 def rounds(*bandwidths: float) -> list[FioSummary]:
-    return [FioSummary(60.0, bandwidth / 4096, bandwidth, 0.001, 0.01, 0, 0, (), ()) for bandwidth in bandwidths]
+    return [FioSummary(60.0, bandwidth / 4096, bandwidth, 0.001, 0.01, 0, 0, (), (), ()) for bandwidth in bandwidths]
 
 
 def test_the_level_of_a_group_is_that_of_its_end() -> None:

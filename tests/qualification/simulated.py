@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
-from asct.instruments.fio.counters import MeasuredWindow
+from asct.instruments.fio.counters import Coverage, MeasuredWindow
 from asct.instruments.fio.histogram import Latency
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import DirectionResult, FioPoint
@@ -104,7 +104,11 @@ def _point(params: FioParams, ios: int, seconds: float, course: Sequence[Counter
     guard = SimpleNamespace(samples=course)
     document = SimpleNamespace(jobs=())
     window = MeasuredWindow(0.0, float("inf"), 0.0)
-    return cast(FioPoint, SimpleNamespace(sides=sides, flags=(), guard=guard, window=window, document=document))
+    coverage = Coverage(None, "clock")
+    point = SimpleNamespace(
+        sides=sides, flags=(), guard=guard, window=window, document=document, seconds=(), coverage=coverage
+    )
+    return cast(FioPoint, point)
 
 
 class Run:

@@ -62,7 +62,7 @@ def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
 
 def _details(results: Sequence[ZoneResult], slow: frozenset[int]) -> Iterator[Measurement]:
     for result in results:
-        flags = (*result.summary.flags, *(("slow-zone",) if result.zone.index in slow else ()))
+        flags = (*result.summary.level_flags, *(("slow-zone",) if result.zone.index in slow else ()))
         coords = result.cell.coords | {"zone": result.zone.index}
         for quantity in QUANTITIES:
             value = getattr(result.summary, quantity)
@@ -72,8 +72,8 @@ def _details(results: Sequence[ZoneResult], slow: frozenset[int]) -> Iterator[Me
 
 def _whole(cell: Workload, results: Sequence[ZoneResult], slow: int) -> Iterator[Measurement]:
     """Yield the values of the whole disk and of its outer and inner parts, and the ratio of the two parts."""
-    used = [result for result in results if not any(map(doubtful, result.summary.flags))] or list(results)
-    flags = shared_flags([result.summary.flags for result in results], "noisy-zones")
+    used = [result for result in results if not any(map(doubtful, result.summary.level_flags))] or list(results)
+    flags = shared_flags([result.summary.level_flags for result in results], "noisy-zones")
     if len(used) < len(results) and not any(map(doubtful, flags)):
         flags += ("zones-left-out",)
     edge = max(1, len(used) // EDGE_SHARE)

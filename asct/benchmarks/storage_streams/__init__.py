@@ -17,7 +17,7 @@ from asct.benchmarks.storage_streams.params import (
 from asct.benchmarks.storage_streams.report import stream_figures, stream_tables
 from asct.instruments.fio.point import FioPoint, results_of
 from asct.instruments.qualification.benchmark import Qualification
-from asct.instruments.qualification.journal import FioSummary, StepJournal
+from asct.instruments.qualification.journal import FioSummary, StepJournal, level_flags
 from asct.instruments.qualification.results import CELL, METRICS, PhaseResults, cell_values, round_values
 from asct.instruments.qualification.settings import Phase, Workload
 from asct.sdk.facts import HostFacts
@@ -137,7 +137,7 @@ def _points(journal: StepJournal, phases: Sequence[Phase], cell: Workload) -> tu
     phase = next(phase for phase in phases if cell in phase.cells)
     found = PhaseResults(journal, phase)
     points = found.points(cell)
-    return points, tuple(dict.fromkeys((*found.flags, *(flag for point in points for flag in point.flags))))
+    return points, tuple(dict.fromkeys((*found.flags, *(flag for point in points for flag in level_flags(point)))))
 
 
 def _bandwidth(points: Sequence[FioPoint]) -> float:

@@ -175,15 +175,18 @@ def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, en
     return _at(known, end_ns) - _at(known, start_ns)
 
 
-def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window: MeasuredWindow) -> list[float]:
-    """Return the increase per second in the given counters, summed over all targets, for each of at most 240
-    consecutive parts of the window. The list is empty if a drive has no counters.
+def device_course(
+    samples: Sequence[CounterSample], fields: Sequence[int], window: MeasuredWindow, most: int = _MOST_RATES
+) -> list[tuple[float, float]]:
+    """Return pairs of time (in seconds since the start of the window) and increase per second in the given counters,
+    summed over all targets, for each of at most `most` consecutive parts of the window. The list is empty if a drive
+    has no counters.
     """
     inside = [sample for sample in samples if window.start_ns <= sample.mono_ns <= window.end_ns]
-    chosen = inside[:: -(-len(inside) // _MOST_RATES) or 1]
+    chosen = inside[:: max(1, -(-(len(inside) - 1) // most))]
     counts = [_sum(sample, fields, None) for sample in chosen]
     return [
-        (after - before) / ((later.mono_ns - one.mono_ns) * 1e-9)
+        ((one.mono_ns - window.start_ns) * 1e-9, (after - before) / ((later.mono_ns - one.mono_ns) * 1e-9))
         for (one, before), (later, after) in pairwise(zip(chosen, counts, strict=True))
         if before is not None and after is not None and later.mono_ns > one.mono_ns
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from asct.instruments.fio.counters import ENOUGH_ROWS, FIELDS, counter_change, device_change
+from asct.instruments.fio.counters import ENOUGH_ROWS, FIELDS, counter_change, device_change, device_course
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.document import RunInterval, merged_seconds
 from asct.instruments.fio.histogram import NS, Latency, merged, percentile_values
@@ -81,8 +81,22 @@ def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measu
 
 def course_flags(point: FioPoint) -> tuple[str, ...]:
     """Return the flags for a point whose rate changed during the run, which makes its mean depend on the start time."""
-    course = [(one.start_s, one.sides[""].ios / one.seconds) for one in merged_seconds(point.seconds, MOST_SECONDS)]
-    return ("noisy", CHANGED) if rate_changes(course) else ()
+    return ("noisy", CHANGED) if rate_changes(_course(point)) else ()
+
+
+def _course(point: FioPoint) -> list[tuple[float, float]]:
+    """Return pairs of time and rate during the run, in chronological order.
+
+    If fio reported only at its end, the rates come from the counters of the drives. Their unit is B/s, which makes no
+    difference to changes. The counters are not used if other processes used the drives, too.
+    """
+    if len(point.seconds) > 1:
+        return [(one.start_s, one.sides[""].ios / one.seconds) for one in merged_seconds(point.seconds, MOST_SECONDS)]
+    if point.coverage.why == "foreign":
+        return []
+    fields = [field for name in point.sides if name for field in FIELDS[name]]
+    parts = max(1, int(min(MOST_SECONDS, point.window.seconds)))
+    return device_course(point.guard.samples, fields, point.window, parts)
 
 
 def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:

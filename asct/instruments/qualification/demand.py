@@ -14,7 +14,7 @@ from asct.instruments.fio.histogram import NS, merged
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.qualification.demand_plan import DemandParams
-from asct.instruments.qualification.journal import FioSummary, StepJournal, fio_process
+from asct.instruments.qualification.journal import FioSummary, StepJournal, fio_process, level_flags
 from asct.instruments.qualification.responses import response_metrics, response_values
 from asct.instruments.qualification.results import steady_flags, steady_values
 from asct.instruments.qualification.rounds import RoundHistory, phase_steps
@@ -194,7 +194,7 @@ def demand_values(params: DemandParams, journal: StepJournal, marks: tuple[str, 
 
 
 def _cell_values(cell: LoadCell, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    own = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
+    own = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in level_flags(point)))))
     rates = [point.sides[""].iops for point in points]
     load = _load(cell, points)
     at: dict[str, Scalar] = {"numjobs": cell[0], "iodepth": cell[1]}
@@ -230,7 +230,7 @@ def _courses(params: DemandParams, journal: StepJournal, matrix: DemandMatrix) -
 
 def _round(summary: FioSummary, stage: str, cell: LoadCell, number: int) -> Measurement:
     at: dict[str, Scalar] = {"stage": stage, "numjobs": cell[0], "iodepth": cell[1], "round": number}
-    return Measurement("round_iops", summary.iops, at, flags=summary.flags, detail=True)
+    return Measurement("round_iops", summary.iops, at, flags=summary.level_flags, detail=True)
 
 
 _LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}

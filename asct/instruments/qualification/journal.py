@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import NS
+from asct.instruments.fio.measure import course_flags
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.process import INSPECTION, RESULT_FILE, fio_step, limit_s, targets_of
@@ -36,6 +37,7 @@ class FioSummary:
 
     `latency` is the mean time from call to completion in seconds, and `latency_max` is the longest; both are None if
     fio does not report them. `written_bytes` counts only the bytes written, and `job_bytes` all bytes of each job.
+    `level_flags` contains `flags` and the flags for a rate that changed while fio ran.
     """
 
     seconds: float
@@ -46,6 +48,7 @@ class FioSummary:
     io_bytes: int
     written_bytes: int
     flags: tuple[str, ...]
+    level_flags: tuple[str, ...]
     job_bytes: tuple[int, ...]
 
     @classmethod
@@ -61,6 +64,7 @@ class FioSummary:
             io_bytes=whole.io_bytes,
             written_bytes=writes.io_bytes if writes else 0,
             flags=point.flags,
+            level_flags=level_flags(point),
             job_bytes=tuple(sum(part.io_bytes for part in job.directions.values()) for job in point.document.jobs),
         )
 
@@ -70,6 +74,12 @@ class FioSummary:
         if value is None:
             raise ValueError("fio reports no latency")
         return value
+
+
+def level_flags(point: FioPoint) -> tuple[str, ...]:
+    """Return the flags of a process that is assumed to run at one level: the flags of its result, and those for a rate
+    that changed while it ran. In tests of how a drive changes, such changes are not flagged."""
+    return (*point.flags, *course_flags(point))
 
 
 class StepJournal:
@@ -190,9 +200,9 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target to which this test has already written.
 
-    Changes within a single process are not evaluated. Therefore, fio reports only when it ends, guard samples long
-    processes only once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each
-    process has its own time limit.
+    fio reports only when it ends, so changes within a process are found in guard's samples of the drive. guard samples
+    long processes only once per second, except those with a `stop` rule, and mpstat does not run. Each process has its
+    own time limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))

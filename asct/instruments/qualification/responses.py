@@ -12,6 +12,7 @@ from typing import Final
 from asct.instruments.fio.histogram import NS, percentile_values
 from asct.instruments.fio.metrics import percentile_text
 from asct.instruments.fio.point import FioPoint
+from asct.instruments.qualification.journal import level_flags
 from asct.sdk.figure import Axis, Bars, Figure
 from asct.sdk.metric import Coords, Metric
 from asct.sdk.record import Measurement, Record, Scalar
@@ -53,7 +54,7 @@ def response_values(
     latency = point.sides[""].lat
     if latency is None:
         return
-    coords, flags = dict(at or {}), (*flags, *point.flags)
+    coords, flags = dict(at or {}), (*flags, *level_flags(point))
     yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.mean_stats(), flags)
     yield from percentile_values(latency, PERCENTILES, "response_", coords, flags)
     yield Measurement("response_max", latency.max_ns * NS, coords, flags=flags)

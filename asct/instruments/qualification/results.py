@@ -9,7 +9,7 @@ from asct.instruments.fio.histogram import NS, LatencyCourse, merged, percentile
 from asct.instruments.fio.metrics import DEVICE_METRICS, percentile_text
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.sections import chosen_engine
-from asct.instruments.qualification.journal import FioSummary, StepJournal
+from asct.instruments.qualification.journal import FioSummary, StepJournal, level_flags
 from asct.instruments.qualification.purge import purge_of
 from asct.instruments.qualification.rounds import FAST, MOVED, Passes, RoundHistory, SteadyVerdict, precondition_flags
 from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
@@ -155,7 +155,7 @@ def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ..
 
     The statistics describe the differences between the rounds, or between the seconds of the round if there is one.
     """
-    flags = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
+    flags = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in level_flags(point)))))
     sides = [point.sides[""] for point in points]
     for quantity in ("iops", "bandwidth"):
         values = [getattr(side, quantity) for side in sides]
@@ -205,4 +205,4 @@ def _rounds(history: RoundHistory) -> Iterator[Measurement]:
 def round_values(summary: FioSummary, at: dict[str, Scalar]) -> Iterator[Measurement]:
     """Yield the rate, bandwidth and latency of one round as details, with the coordinates `at`."""
     for name in QUANTITIES:
-        yield Measurement(f"round_{name}", summary.value(name), at, flags=summary.flags, detail=True)
+        yield Measurement(f"round_{name}", summary.value(name), at, flags=summary.level_flags, detail=True)

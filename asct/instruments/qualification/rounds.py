@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
-from asct.instruments.fio.counters import FIELDS, device_rates
+from asct.instruments.fio.counters import FIELDS, device_course
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.process import INSPECTION
@@ -53,8 +53,8 @@ def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
     if the drive has no counters."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
-    rates = [rate for one in points for rate in device_rates(one.guard.samples, FIELDS["write"], one.window)]
-    return cliff(rates) is not None
+    course = [part for one in points for part in device_course(one.guard.samples, FIELDS["write"], one.window)]
+    return cliff([rate for _, rate in course]) is not None
 
 
 def precondition_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
