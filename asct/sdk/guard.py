@@ -64,8 +64,9 @@ class StopRule:
     """The condition under which guard stops the program early by sending SIGINT.
 
     guard stops the program once the rate (requests per second according to the drive counters) has settled. This is the
-    case if the 95 % interval for the batch means is within `interval` (a share) of their mean, the rate has no trend,
-    at least `min_s` seconds have passed, and at least `min_ios` requests have completed.
+    case if the 95 % interval for the batch means is within `interval` (a share) of their mean, and the rate has no
+    trend. guard checks this only a few times: when at least `min_s` seconds have passed and at least `min_ios` requests
+    have completed, and then whenever the program has run 1.5 times as long as at the last check.
     """
 
     interval: float

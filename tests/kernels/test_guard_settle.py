@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_a_constant_rate_settles_soon_but_not_before_its_time(settled: Settled) 
     assert counted is not None and 19.5 <= counted <= 22.0
 
 
+def test_a_run_ends_only_at_a_few_times(settled: Settled) -> None:
+    """If every moment were a possible end, a run would end in a quiet one, and its interval would be too narrow for the
+    next run."""
+    ends = sorted({settled(noise(share, 60, seed)) or 60.0 for seed in range(10) for share in (0.03, 0.06, 0.09, 0.12)})
+    assert len(ends) >= 4
+    assert all(later >= 1.4 * end for end, later in pairwise(ends[:-1])), "the last one is the end of the series"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_more_noise_takes_longer_and_the_mean_is_right(settled: Settled, seed: int) -> None:
     series = noise(0.15, 120, seed)
@@ -95,7 +104,7 @@ def test_the_start_is_left_out(settled: Settled) -> None:
 def test_a_run_goes_on_until_its_start_no_longer_moves_its_mean(start: float, settled: Settled) -> None:
     """fio reports the mean of the whole run: 2 s at a different rate still account for 2 % of the mean after half a
     minute or more."""
-    series = [400.0 * start] * 20 + noise(0.01, 120)
+    series = [400.0 * start] * 20 + noise(0.01, 180)
     when = settled(series)
     assert when is not None and when > 30.0
     whole = series[: round(when / STEP_S)]

@@ -176,11 +176,12 @@ class QualificationParams(RaidParams):
     )
     fast_interval: float = setting(
         2.0,
-        "Fast profile: a workload ends when the 95 % interval for its rate lies within this percentage of the mean",
+        "Fast profile: a workload ends when a check finds that the 95 % interval for its rate lies within this "
+        "percentage of the mean",
         gt=0,
         le=50,
     )
-    fast_min_time: Duration = setting(5.0, "Fast profile: minimum time per workload", gt=0, le=3600)
+    fast_min_time: Duration = setting(5.0, "Fast profile: time of the first check of a workload", gt=0, le=3600)
     fast_drift: float = setting(
         5.0,
         "Fast profile: measure the workloads again if the tracked ones changed by more than this "
