@@ -128,10 +128,11 @@ hand_on() {
 }
 
 # Another account may have planted something else under the name of the lock, which is the same for all accounts. The file is
-# therefore created under a random name and then linked, which opens nothing; afterward, it is only read.
+# therefore created under a random name and then linked, which opens nothing (-T: not into a planted folder); afterward, it is
+# only read.
 lock() {
     if [ ! -e "$LOCK" ] && [ ! -h "$LOCK" ]; then
-        made=$(mktemp "$LOCK-XXXXXXXX") && chmod 666 "$made" && ln -- "$made" "$LOCK"
+        made=$(mktemp "$LOCK-XXXXXXXX") && chmod 666 "$made" && ln -T -- "$made" "$LOCK"
         rm -f -- "$made"
     fi 2>/dev/null
     [ -f "$LOCK" ] && [ ! -h "$LOCK" ] && [ -r "$LOCK" ] || fail "$LOCK is not a readable file"
@@ -225,7 +226,7 @@ show_card() {
     if [ -h "$1" ] || [ -e "$1" ]; then rm -f -- "$@" 2>/dev/null; fi
     look "$$"
     uptime
-    ln -s -- "$start ${up%.*} $owner" "$LOCK.$$" 2>/dev/null
+    ln -sT -- "$start ${up%.*} $owner" "$LOCK.$$" 2>/dev/null
 }
 
 # held: test whether the holder of the lock has a card; set $pid, $since (uptime in seconds) and $text from it. For a moment,

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -199,6 +200,21 @@ def test_what_others_planted_in_place_of_cards_is_not_opened(tmp_path: Path, loc
     finally:
         first.close()
     assert not (lock.parent / "target").exists()
+
+
+@pytest.mark.parametrize("planted", ["mkdir", f"{shutil.which('ln')} -s ."])
+@pytest.mark.parametrize("name", ["*.lock", "*.lock.[0-9]*"])
+def test_nothing_is_written_through_a_name_that_was_just_planted(
+    name: str, planted: str, host: Host, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another account plants a folder, or a link to one, just before the runner creates the lock or its card."""
+    plant_it = f'case $last in {name}) {planted} "$last" ;; esac'
+    stand_in(tmp_path / "bin", monkeypatch, "ln", f"for last; do :; done\n{plant_it}")
+    with pytest.raises(ConnectError) if name == "*.lock" else nullcontext():
+        host.open(SESSION)
+    host.close()
+    assert {path.parent for path in lock.parent.rglob("*")} == {lock.parent}
+    assert [path for path in lock.parent.iterdir() if not path.name.startswith(lock.name)] == []
 
 
 @pytest.mark.parametrize("card", ["1 08 x", "1 a[$(>{mark})] x", "1 99999999999999999999 x", "", "1", "1 -5 x"])
