@@ -38,6 +38,9 @@ from asct.sdk.params import Params
 CANDIDATES = 1_000_000
 """Maximum number of combinations for which `where` and `exclude` are evaluated. A sweep with more combinations is an
 error."""
+CHECKED = 20_000
+"""Maximum number of points of a sweep that are checked although `limits.points` is lower. Checking so many points takes
+about two seconds."""
 
 
 class _EntrySweep(NamedTuple):
@@ -168,19 +171,14 @@ def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
 
 
 def _few_enough(context: ResolveContext, entry: Entry, total: int) -> bool:
+    """Report a sweep with more points than `limits.points`, and return whether it can be expanded nevertheless, so that
+    its consent, costs and settings are checked as well."""
     limit = context.plan.limits.points
-    if total <= limit:
-        return True
-    if context.findings.hides("limits", "points"):
-        return False
-    message = f"`{entry.id}` has {total:,} points, but `limits.points` is {limit:,}"
-    context.findings.error(
-        "E217",
-        message,
-        entry.sweep.span or entry.span,
-        f"reduce the sweep, or raise the limit: `limits: {{points: {total}}}`",
-    )
-    return False
+    if total > limit and not context.findings.hides("limits", "points"):
+        message = f"`{entry.id}` has {total:,} points, but `limits.points` is {limit:,}"
+        hint = f"reduce the sweep, or raise the limit: `limits: {{points: {total}}}`"
+        context.findings.error("E217", message, entry.sweep.span or entry.span, hint)
+    return total <= max(limit, CHECKED)
 
 
 def _shared(sweep: _EntrySweep, host: str) -> tuple[Point, ...]:
@@ -212,6 +210,8 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
     found = None if sweep.hides() else findings.attempt(expand, sweep.axes.axes, _where(sweep), sweep.excludes)
     if found is None:
         return ()
+    total = len(found.rows) + len(sweep.includes)
+    checked = not sweep.hides("where", "exclude") and _few_enough(sweep.context, sweep.entry, total)
     before = findings.errors
     values = {name: _values(sweep, name) for name in names_of(sweep.axes.axes)}
     unsure = {ANY} if sweep.pinned else sweep.rejected
@@ -219,10 +219,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
     if all(axis.rows for axis in sweep.axes.axes) and not (found.rows or sweep.includes or sweep.rejected):
         message = f"the sweep of `{sweep.entry.id}` has no points"
         findings.error("E218", message, sweep.span, "`where` and `exclude` remove every combination")
-    total = len(found.rows) + len(sweep.includes)
-    if sweep.hides("where", "exclude") or not _few_enough(sweep.context, sweep.entry, total):
-        return ()
-    points = _materialised(sweep, found.rows) if not sweep.hides("config") else ()
+    points = _materialised(sweep, found.rows) if checked and not sweep.hides("config") else ()
     return points if findings.errors == before else ()
 
 

@@ -42,47 +42,58 @@ def check_consent(plan: Plan, findings: Findings) -> None:
     number."""
     seen: set[tuple[str, str]] = set()
     for item in plan.safety.destroys:
-        problem = _problem(item, plan, findings)
-        if problem is None and (item.host, item.device) in seen:
-            problem = f"`{item.device}` on {item.host} is listed twice", "remove one of them"
-        if problem is not None:
-            findings.error("E250", problem[0], item.span, problem[1])
+        for message, hint in _problems(item, plan, findings):
+            findings.error("E250", message, item.span, hint)
+        if (item.host, item.device) in seen:
+            message = f"`{item.device}` on {item.host} is listed twice"
+            findings.error("E250", message, item.span, "remove one of them")
         seen.add((item.host, item.device))
 
 
-def _problem(item: Destroys, plan: Plan, findings: Findings) -> tuple[str, str] | None:
-    """Return the reason why an entry is invalid and a hint, or None if the entry is valid."""
+_Problem = tuple[str, str]
+"""The reason why a consent entry is invalid, and a hint."""
+
+
+def _problems(item: Destroys, plan: Plan, findings: Findings) -> Iterator[_Problem]:
+    """Yield everything that is wrong with an entry. A text that is not a literal value is not judged further."""
     texts = {"host": item.host, "device": item.device, "serial": item.serial or "", "reason": item.reason}
-    for key, text in texts.items():
-        if "${" in text:
-            hint = "write the value itself: consent cannot use templates"
-            return f"`{key}` in `destroys` is a template", hint
-        if not text.isprintable() or text != text.strip():
-            hint = "copy it from the host, without line breaks or surrounding spaces"
-            return f"`{key}` in `destroys` contains an invalid character: {clip(text)}", hint
-    if item.host not in plan.hosts and not findings.hides("hosts"):
+    unreadable = {key: problem for key, text in texts.items() if (problem := _text_problem(key, text))}
+    yield from unreadable.values()
+    if "host" not in unreadable and item.host not in plan.hosts and not findings.hides("hosts"):
         hint = did_you_mean(item.host, plan.hosts)
-        return (
+        yield (
             f"unknown host `{item.host}`; `destroys` does not accept groups or patterns",
             hint or "use a host name from the plan",
         )
-    return _identity_problem(item)
+    if "device" not in unreadable:
+        yield from _device_problems(item)
+        if "serial" not in unreadable:
+            yield from _serial_problems(item)
 
 
-def _identity_problem(item: Destroys) -> tuple[str, str] | None:
-    loop = _LOOP.fullmatch(item.device) is not None
-    if not loop and (not _BY_ID.fullmatch(item.device) or ".." in item.device):
-        hint = "use /dev/disk/by-id/... (`asct doctor` lists the paths); other names can change at boot"
-        return f"`{item.device}` does not identify a device permanently", hint
-    if loop and not (item.serial or "").startswith("/"):
-        return (
-            f"`serial` does not identify the loop device `{item.device}`",
-            "set `serial` to the path of its backing file",
-        )
-    if not item.serial or item.serial == _ABSENT:
-        hint = "add the `serial` as shown by `asct doctor`, or by `lsblk -o NAME,SERIAL` on the host"
-        return f"`{item.device}` on {item.host} has no `serial`", hint
+def _text_problem(key: str, text: str) -> _Problem | None:
+    if "${" in text:
+        return f"`{key}` in `destroys` is a template", "write the value itself: consent cannot use templates"
+    if not text.isprintable() or text != text.strip():
+        hint = "copy it from the host, without line breaks or surrounding spaces"
+        return f"`{key}` in `destroys` contains an invalid character: {clip(text)}", hint
     return None
+
+
+def _device_problems(item: Destroys) -> Iterator[_Problem]:
+    if not _LOOP.fullmatch(item.device) and (not _BY_ID.fullmatch(item.device) or ".." in item.device):
+        hint = "use /dev/disk/by-id/... (`asct doctor` lists the paths); other names can change at boot"
+        yield f"`{item.device}` does not identify a device permanently", hint
+
+
+def _serial_problems(item: Destroys) -> Iterator[_Problem]:
+    if _LOOP.fullmatch(item.device):
+        if not (item.serial or "").startswith("/"):
+            message = f"`serial` does not identify the loop device `{item.device}`"
+            yield message, "set `serial` to the path of its backing file"
+    elif not item.serial or item.serial == _ABSENT:
+        hint = "add the `serial` as shown by `asct doctor`, or by `lsblk -o NAME,SERIAL` on the host"
+        yield f"`{item.device}` on {item.host} has no `serial`", hint
 
 
 def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool) -> None:

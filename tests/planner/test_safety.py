@@ -74,6 +74,14 @@ def test_half_a_consent_does_not(changes: dict[str, str | None], message: str) -
     assert len(messages) == 1 and message in messages[0]
 
 
+def test_one_pass_tells_all_mistakes_of_a_consent() -> None:
+    bad = GOOD._replace(host="qq", device="/dev/sda", serial=None, reason="a\x1b[2J")
+    texts = ("invalid character", "unknown host `qq`", "`/dev/sda` does not identify", "has no `serial`")
+    messages = found(bad)
+    assert len(messages) == len(texts) and all(any(text in message for message in messages) for text in texts)
+    assert [text in " ".join(found(bad, bad)) for text in (*texts, "listed twice")] == [True] * 5
+
+
 def test_one_device_is_named_once() -> None:
     assert "listed twice" in found(GOOD, GOOD)[0]
 

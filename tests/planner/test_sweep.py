@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -154,6 +155,21 @@ def test_the_limit_counts_what_where_leaves() -> None:
     text = "limits: {points: 10}\nbenchmarks: [{uses: disk, sweep: {iodepth: {from: 1, to: 100, step: 1}%s}}]"
     assert len(job(text % ", where: iodepth <= 10").points) == 10
     assert refused(text % ", where: iodepth <= 11")[0].code == "E217"
+
+
+@pytest.mark.parametrize("where", ["", ", where: iodepth > 1"])
+def test_a_sweep_over_the_limit_hides_no_other_mistake(where: str) -> None:
+    found = refused(
+        f"""
+limits: {{points: 10, duration: 1s}}
+safety: {{max_written: 1KiB}}
+benchmarks:
+  - uses: disk
+    config: {{rw: write, file_names: [/dev/loop0], duration: 2s}}
+    sweep: {{iodepth: {{from: 1, to: 20, step: 1}}{where}}}
+"""
+    )
+    assert {item.code for item in found} == {"E217", "E240", "E241", "E251"}
 
 
 def test_an_exclude_that_came_with_extends_is_told_with_the_entry_it_came_to() -> None:
