@@ -84,9 +84,12 @@ def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
 
 
 def _schema(benchmark: Benchmark[Any], name: str) -> dict[str, Any]:
-    main = benchmark.params_model.aliases().get(name, name)
+    """Return the JSON schema of a setting. If the name is misspelled, this is the setting for which the planner checks
+    the value, so that a correct value causes no second error."""
     whole = benchmark.params_model.model_json_schema()
-    schema: dict[str, Any] = whole.get("properties", {}).get(main, {})
+    spellings = benchmark.params_model.aliases()
+    likely = name if name in spellings else nearest(name, spellings, ALIKE)
+    schema: dict[str, Any] = whole.get("properties", {}).get(spellings.get(likely or ""), {})
     options = [item for item in schema.get("anyOf", []) if item.get("type") != "null"]
     merged = {**options[0], **{k: v for k, v in schema.items() if k == "unit"}} if options else schema
     reference = merged.get("$ref", "")

@@ -84,6 +84,7 @@ def test_the_preview_says_which_words_selected_a_benchmark(asct: Asct) -> None:
         ("sids.direct=no", "direct", False),
         ("sids.duration=0.25", "duration", "0.25s"),
         ("sids.runtime=2s", "runtime", "2s"),
+        ("sids.durtion=20", "durtion", "20s"),
         ("sids.rwmixread=20", "rwmixread", 20),
         ("sids.filesize=512M", "filesize", "512M"),
     ],
@@ -102,6 +103,21 @@ def test_a_setting_of_no_benchmark_is_an_error(text: str) -> None:
     assert any(words in problem.message for words in said)
     assert problem.span is not None
     assert (problem.span.file, problem.span.line, problem.span.column) == ("--user-config", 2, 1)
+
+
+def test_the_value_of_a_misspelled_setting_is_read_like_that_of_the_setting(asct: Asct, tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"saps": {"durtion": 20}}')
+    more = [
+        "--config-file",
+        str(file),
+        "--user-config",
+        "sids.durtion=20",
+        "--user-config",
+        "sids.iodepth_sep_steps=1,2",
+    ]
+    found = asct("run", "sids", "saps", *more, "--dry-run", "--json")
+    assert [json.loads(line)["code"] for line in found.out.splitlines()] == ["E202"] * 3
 
 
 def test_every_error_points_into_the_text_of_its_option(asct: Asct, tmp_path: Path) -> None:
