@@ -254,6 +254,14 @@ class HostRunner:
         for job in self.jobs:
             job.entry.note = job.entry.note or (finding.cause if job.document().lacking() else "")
 
+    def not_written(self, cause: str) -> None:
+        """Record that measurements are missing because the results tree cannot be written, whichever host noticed it
+        first. A host that was locked for the run could be used."""
+        if self.entry.status == "skipped":
+            self._set(*(("ok", "") if self.session.generation else ("skipped", cause)))
+        for job in self.jobs:
+            job.entry.note = job.entry.note or (cause if job.document().lacking() else "")
+
     def _set(self, status: HostStatus, reason: str) -> None:
         self.entry.status, self.entry.reason = status, reason
 
@@ -299,6 +307,9 @@ def _finished(run: RunContext, hosts: Sequence[HostRunner], options: RunOptions)
     with ThreadPoolExecutor(max(1, min(options.forks, len(hosts))), thread_name_prefix="host") as pool:
         futures = _started(run, pool, hosts, options.forks)
         _wait(run, hosts, futures, options.timeout_s)
+    if run.writer.failure is not None and run.stop.reason == "store":
+        for host in hosts:
+            host.not_written(run.writer.failure.diagnostics[0].cause)
     return futures
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -10,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from asct.hosts.base import Host, SessionSpec, Task, TaskResult
 from asct.hosts.local import LocalHost
 from asct.plan.model import HostSpec, Retry
 from asct.planner.model import Job, ResolvedPlan
+from asct.store.files import write_error
 from asct.store.layout import RunLayout
 from asct.store.reader import read_run
 from asct.store.verify import verify
@@ -296,6 +299,31 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_measured(lab: Lab, tmp_path
         assert read_run(root).journal()[-1]["t"] == "run-ended"
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("file", ["h1.json", "status.json"])
+def test_the_cause_of_a_full_disk_reaches_every_job_and_host(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    """The disk is full when asct writes the facts of the first host, or its first finished repeat."""
+
+    @contextmanager
+    def full(path: Path) -> Iterator[None]:
+        if path.name == file:
+            raise write_error(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        yield
+
+    monkeypatch.setattr("asct.store.writer.writing", full)
+    hosts = {name: HostSpec(name, workdir=str(lab.work / name)) for name in ("h1", "h2")}
+    resolved = lab.plan(job(host="h1"), job(host="h1", name="b"), job(host="h2"), hosts=hosts)
+    done = plant.run(lab.results, resolved, forks=1)
+    finding = next(item for item in done.stored.run.findings if item["code"] == "E503")
+    cause = f"E503 {finding['message']}"
+    assert done.code == 3
+    assert [item.note for item in done.stored.run.jobs] == [cause] * 3
+    first, second = done.stored.run.hosts
+    assert (first.status, first.reason) == ("ok", "")
+    assert (second.status, second.reason) == ("skipped", cause), "its turn never came"
 
 
 def test_a_results_folder_that_cannot_be_made_stops_before_anything(lab: Lab, tmp_path: Path) -> None:
