@@ -12,7 +12,7 @@ from pydantic.version import VERSION
 from asct.__main__ import PYDANTIC_KNOWN
 
 LIBRARIES = {
-    "fabric", "jinja2", "jsonschema", "matplotlib", "numpy", "paramiko", "plotly", "pyarrow", "pydantic", "rich",
+    "jinja2", "jsonschema", "matplotlib", "numpy", "paramiko", "plotly", "pyarrow", "pydantic", "rich",
     "yaml",
 }  # fmt: skip
 STANDARD = {"asyncio", "email", "http", "multiprocessing", "sqlite3", "urllib.request", "xml"}

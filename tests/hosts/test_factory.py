@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
@@ -25,12 +26,33 @@ def test_transports_are_found() -> None:
     assert all(summary.endswith(".") for _, summary in transports())
 
 
+def test_ssh_does_not_load_what_only_commands_in_ssh_config_need() -> None:
+    text = "import sys, asct.hosts.ssh.link; print([m for m in ('invoke', 'asyncio', 'unittest') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_settings_of_ssh_config_that_depend_on_a_command(tmp_path: Path) -> None:
+    (tmp_path / ".ssh").mkdir()
+    config = 'Match exec "false"\n User nobody\nMatch exec "test %n = n1"\n User somebody\n HostName 10.0.0.7\n'
+    (tmp_path / ".ssh/config").write_text(config)
+    text = (
+        "from pathlib import Path; from asct.hosts.ssh.link import Hop; from asct.plan.model import HostSpec;"
+        "print(Hop(HostSpec('n1', 'ssh'), Path('/'), 'n1', 1.0).label)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout == "n1 (somebody@10.0.0.7:22)\n"
+
+
 def test_looking_for_transports_loads_none() -> None:
     text = (
         "import sys; from asct.hosts.factory import make_host; from asct.plan.model import HostSpec;"
         "from asct.transports import transport; transport('ssh'), transport('slurm');"
         "make_host(HostSpec('x'));"
-        "print([m for m in ('fabric', 'paramiko', 'asct.hosts.ssh.link') if m in sys.modules])"
+        "print([m for m in ('paramiko', 'asct.hosts.ssh.link') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

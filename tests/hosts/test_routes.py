@@ -72,6 +72,11 @@ def test_two_jump_hosts_of_ssh_config(three: Fleet, home: Path, way: str) -> Non
     assert reached_by(three, HostSpec("n", "ssh", address="inner")) == [1, 1, 1]
 
 
+def test_a_time_limit_in_ssh_config_does_no_harm(three: Fleet, home: Path) -> None:
+    (home / ".ssh" / "config").write_text("ConnectTimeout 60\n")
+    assert reached_by(three, spec_of(three)) == [0, 0, 1]
+
+
 def test_jump_hosts_in_a_circle(three: Fleet, home: Path) -> None:
     (home / ".ssh" / "config").write_text("Host a\n ProxyJump b\nHost b\n ProxyJump a\n")
     with pytest.raises(ConnectError) as error:

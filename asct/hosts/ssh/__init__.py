@@ -1,4 +1,4 @@
-"""Hosts reached over ssh (Fabric), with strict host key checking, jump hosts, and authentication by agent or key.
+"""Hosts reached over ssh (paramiko), with strict host key checking, jump hosts, and authentication by agent or key.
 
 The host needs a POSIX shell. Files are copied through the shell, so it does not need sftp.
 """

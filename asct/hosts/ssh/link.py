@@ -1,19 +1,14 @@
-"""A Link that uses a Fabric connection and its paramiko transport: strict host keys, jump hosts, agent and keys."""
+"""A Link that uses paramiko: strict host keys, jump hosts, agent and keys."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import socket
 import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-import fabric
-import paramiko
-from paramiko.pkey import UnknownKeyType
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost
@@ -21,7 +16,9 @@ from asct.hosts import errors
 from asct.hosts.link import Channel, TimedLink, quoted
 from asct.hosts.shell_files import COMMAND, ShellFiles
 from asct.hosts.ssh import known_hosts
+from asct.hosts.ssh.destination import FileState, destination, states
 from asct.hosts.ssh.known_hosts import Key, KnownKeys, known_keys
+from asct.hosts.ssh.library import paramiko
 from asct.plan.model import HostSpec
 
 CONNECT_S = 10.0
@@ -41,7 +38,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagno
 
 
 class SshLink(TimedLink):
-    """A Link over a Fabric connection and its paramiko transport."""
+    """A Link over a paramiko transport."""
 
     broken = (paramiko.SSHException, EOFError, OSError)
 
@@ -50,7 +47,7 @@ class SshLink(TimedLink):
         self._spec = spec
         self._folder = folder
         self._connect_s = float(spec.options.get("connect_timeout", connect_s))
-        self._hops: list[fabric.Connection] = []
+        self._hops: list[Hop] = []
         self._files: ShellFiles | None = None
 
     def connect(self) -> None:
@@ -65,10 +62,14 @@ class SshLink(TimedLink):
     def _connect_hops(self) -> None:
         spec = self._spec
         target = Hop(spec, self._folder, spec.address or spec.name, self._connect_s)
-        for hop in self._route(target):
-            self._hops.append(hop.open(self._hops[-1] if self._hops else None))
+        for jump in self._route(target):
+            self._open(jump)
         self.label = target.label
-        self._hops.append(target.open(self._hops[-1] if self._hops else None))
+        self._open(target)
+
+    def _open(self, hop: Hop) -> None:
+        hop.open(self._hops[-1] if self._hops else None)
+        self._hops.append(hop)
 
     def _route(self, target: Hop, depth: int = 0) -> list[Hop]:
         """Return the jump hosts before `target`. The first jump host may have its own ProxyJump in ~/.ssh/config."""
@@ -80,26 +81,24 @@ class SshLink(TimedLink):
 
     def close(self) -> None:
         self.unwatch()
-        for connection in reversed(self._hops):
+        for hop in reversed(self._hops):
             with contextlib.suppress(Exception):
-                connection.client.close()
+                hop.client.close()
         self._hops, self._files = [], None
 
     def alive(self) -> bool:
-        transport = self._hops[-1].transport if self._hops else None
-        return transport is not None and bool(transport.is_active())
+        return bool(self._hops) and self._hops[-1].transport.is_active()
 
     def cut(self) -> None:
-        for connection in self._hops[:1]:
-            connection.transport.sock.close()
-        for connection in self._hops:
-            connection.transport.stop_thread()
+        for hop in self._hops[:1]:
+            hop.transport.sock.close()
+        for hop in self._hops:
+            hop.transport.stop_thread()
 
     def _transport(self) -> paramiko.Transport:
-        transport: paramiko.Transport | None = self._hops[-1].transport if self._hops else None
-        if transport is None or not transport.is_active():
+        if not self.alive():
             raise HostLost(self._spec.name, errors.connection_lost(self.label, "idle"))
-        return transport
+        return self._hops[-1].transport
 
     def start(self, command: str) -> Channel:
         channel = self._transport().open_session()
@@ -181,43 +180,17 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
     return transport
 
 
-_State = tuple[str, int, int]
-"""The name, modification time and size of a file. If any of these changes, the file is read again."""
-
-
-def _states(*files: str) -> tuple[_State, ...]:
-    """Return the states of the files that exist."""
-    found = []
-    for file in map(os.path.expanduser, files):
-        with contextlib.suppress(OSError):
-            status = Path(file).stat()
-            found.append((file, status.st_mtime_ns, status.st_size))
-    return tuple(found)
-
-
 def _private_key(file: str) -> paramiko.PKey | None:
     """Return the key in an identity file together with its certificate, or None if the file cannot be read. In that
     case, paramiko tries to read the file and reports the reason."""
     with _READ_LOCK, contextlib.suppress(Exception):
-        return _read_key(file, _states(file, f"{file}-cert.pub"))
+        return _read_key(file, states(file, f"{file}-cert.pub"))
     return None
 
 
 @lru_cache(maxsize=16)
-def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
+def _read_key(file: str, _files: tuple[FileState, ...]) -> paramiko.PKey:
     return paramiko.PKey.from_path(file)
-
-
-@lru_cache(maxsize=4)
-def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
-    """Return the content of the ssh_config files, which is read once for all hosts in a fleet.
-
-    Only this part of Fabric's configuration is shared, because a connection changes the rest of it.
-    """
-    config = fabric.Config(lazy=True)
-    config.load_ssh_config()
-    found: paramiko.SSHConfig = config.base_ssh_config
-    return found
 
 
 class PromptSocket(socket.socket):
@@ -268,21 +241,19 @@ class Hop:
         own = None if is_jump else spec.user
         port = None if is_jump or spec.port == 22 else spec.port
         try:
-            files = _states("/etc/ssh/ssh_config", "~/.ssh/config")
-            config = fabric.Config(lazy=True, ssh_config=_ssh_config(files))
-            self._connection = fabric.Connection(
-                text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
-            )
-        except (paramiko.SSHException, ValueError, OSError) as error:
+            self._to = destination(text, own, port)
+        except (paramiko.SSHException, ValueError, LookupError, OSError) as error:
             raise ConnectError(spec.name, errors.problem("bad_ssh_config", spec.name, detail=str(error))) from error
-        link = self._connection
+        self.client = paramiko.SSHClient()
+        self.transport: paramiko.Transport
+        """The transport, once the server is connected."""
         via = "jump host " if is_jump else ""
-        self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
+        self.label = f"{spec.name} ({via}{self._to.user}@{self._to.host}:{self._to.port})"
 
     def jumps(self) -> list[str]:
         """The jump hosts in route order: those in the plan if there are any, otherwise those listed under ProxyJump in
         ~/.ssh/config."""
-        known: dict[str, Any] = self._connection.ssh_config
+        known = self._to.settings
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
             detail = "the ProxyCommand in ~/.ssh/config is not supported"
@@ -290,31 +261,31 @@ class Hop:
         text = planned or known.get("proxyjump", "none")
         return [] if text == "none" else [one.strip() for one in text.split(",")]
 
-    def open(self, through: fabric.Connection | None) -> fabric.Connection:
+    def open(self, through: Hop | None) -> None:
         """Connect. Raises ConnectError."""
-        connection = self._connection
-        connection.client.set_missing_host_key_policy(_Refuse())
+        self.client.set_missing_host_key_policy(_Refuse())
         self._load_known_hosts()
-        connection.connect_kwargs = self._login_arguments()
         try:
-            connection.connect_kwargs["sock"] = self._socket(through)
-            connection.open()
+            login = self._login_arguments()
+            self.client.connect(self._to.host, self._to.port, self._to.user, sock=self._socket(through), **login)
         except Exception as error:  # paramiko raises many types of exceptions, each of which has its own diagnostic
-            connection.client.close()
+            self.client.close()
             raise ConnectError(self._spec.name, self._diagnostic(error)) from error
-        connection.transport.set_keepalive(KEEPALIVE_S)
+        transport = self.client.get_transport()
+        assert transport is not None
+        self.transport = transport
+        transport.set_keepalive(KEEPALIVE_S)
         if through is None:
-            connection.transport.sock.settimeout(IDLE_S)
-        return connection
+            transport.sock.settimeout(IDLE_S)
 
     def _load_known_hosts(self) -> None:
-        name = known_hosts.known_as(self._connection.host, self._connection.port)
+        name = known_hosts.known_as(self._to.host, self._to.port)
         parsed: dict[Key, paramiko.PKey] = {}
         for file in (self._known_hosts, Path("/etc/ssh/ssh_known_hosts")):
             try:
                 found = known_keys(file, name)
                 for kind, blob in found.keys:
-                    with contextlib.suppress(UnknownKeyType):
+                    with contextlib.suppress(paramiko.pkey.UnknownKeyType):
                         parsed[kind, blob] = paramiko.PKey.from_type_string(kind, blob)
                 self._known = self._known.with_more(found)
             except FileNotFoundError:
@@ -323,13 +294,13 @@ class Hop:
                 raise ConnectError(
                     self._spec.name, errors.problem("bad_known_hosts", str(file), detail=str(error))
                 ) from error
-        trusted = self._connection.client.get_host_keys()
+        trusted = self.client.get_host_keys()
         for key in self._known.keys:
             if key in parsed:
                 trusted.add(name, key[0], parsed[key])
 
     def _login_arguments(self) -> dict[str, Any]:
-        found: list[str] = self._connection.connect_kwargs.get("key_filename", [])
+        found: list[str] = self._to.settings.get("identityfile", [])
         files = (
             []
             if self._identity and not self._is_jump
@@ -349,8 +320,8 @@ class Hop:
             "channel_timeout": self._connect_s,
         }
 
-    def _socket(self, through: fabric.Connection | None) -> Any:
-        address = (self._connection.host, self._connection.port)
+    def _socket(self, through: Hop | None) -> Any:
+        address = (self._to.host, self._to.port)
         if through is not None:
             return through.transport.open_channel("direct-tcpip", address, ("", 0), timeout=self._connect_s)
         sock = PromptSocket(fileno=socket.create_connection(address, self._connect_s).detach())
@@ -360,7 +331,7 @@ class Hop:
         return sock
 
     def _diagnostic(self, error: Exception) -> Diagnostic:
-        user, host, port = self._connection.user, self._connection.host, self._connection.port
+        user, host, port = self._to.user, self._to.host, self._to.port
         file = str(self._known_hosts)
         match error:
             case _KeyUnknown(key=key) | paramiko.BadHostKeyException(key=key) if self._is_revoked(key):
@@ -398,5 +369,5 @@ class Hop:
         if "banner" in text or "No existing session" in text:
             return errors.problem("silent_server", self.label, seconds=self._connect_s)
         if "authentication methods" in text:
-            return errors.problem("login_refused", self.label, user=self._connection.user, detail="no key available")
+            return errors.problem("login_refused", self.label, user=self._to.user, detail="no key available")
         return errors.problem("no_agreement", self.label, detail=text or type(error).__name__)
