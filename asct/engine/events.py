@@ -215,10 +215,14 @@ class EventBus:
 
     def emit(self, event: Event) -> None:
         """Write an event to the journal and pass it to the listeners. Raises StoreError if the journal cannot be
-        written."""
+        written.
+
+        The token of a session is flushed to disk before the host is changed, and the end of a job together with the
+        ends of all its points. A resumed run needs no other event.
+        """
         with self._mutex:
-            point = isinstance(event, PointStarted | PointEnded)
-            self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=not point)
+            force = isinstance(event, HostOpening | JobEnded)
+            self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=force)
             self._distribute(event)
 
     def broadcast(self, event: Event) -> None:
@@ -236,7 +240,7 @@ class EventBus:
         with self._mutex:
             self.findings.append((host, diagnostic))
             if self._writer.failure is None:
-                self._writer.journal(stamped(event), sync=True, force=True)
+                self._writer.journal(stamped(event), sync=True)
             self._distribute(event)
 
     def notices(self, host: str | None, diagnostics: Iterable[Diagnostic]) -> None:

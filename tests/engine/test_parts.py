@@ -183,3 +183,23 @@ def test_all_listeners_and_the_journal_see_one_order(tmp_path: Path) -> None:
     lines = writer.layout.journal.read_text().splitlines()
     assert seen[0] == seen[1] and len(lines) == 150
     assert [json.loads(line)["text"] for line in lines] == seen[0]
+
+
+def test_the_journal_is_flushed_before_a_host_is_changed_and_when_a_job_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed run needs the token of a session and the ends of points."""
+    writer = RunWriter.create(tmp_path, head(), "", "{}")
+    flushed: list[str] = []
+
+    def flush(_: int) -> None:
+        flushed.append(json.loads(writer.layout.journal.read_text().splitlines()[-1])["t"])
+
+    monkeypatch.setattr(os, "fdatasync", flush)
+    bus = EventBus(writer, ())
+    bus.emit(events.HostOpening("h", "0" * 32))
+    bus.emit(events.HostReady("h"))
+    bus.emit(events.JobStarted("h", "j", "noop", 1))
+    bus.emit(events.JobEnded("h", "j", {"ok": 1}))
+    writer.close()
+    assert flushed == ["host-opening", "job-ended"]
