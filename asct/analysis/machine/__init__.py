@@ -3,6 +3,8 @@ with the reasons."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from asct.analysis.grid import plain
 from asct.analysis.machine import hardware, system
 from asct.analysis.machine.rows import MachineSection, TextRow, listed, phrase, size
@@ -15,8 +17,13 @@ _MOST_FIELDS = 8
 
 def sections(facts: HostFacts) -> list[MachineSection]:
     """Return all known facts, grouped by subject, omitting subjects without facts."""
-    found = [*system.whole(facts), *hardware.sections(facts), *system.rest(facts)]
-    return [one for one in found if one.rows or one.details]
+    return [one for one in _sections(facts) if one.rows or one.details]
+
+
+def _sections(facts: HostFacts) -> Iterator[MachineSection]:
+    yield from system.whole(facts)
+    yield from hardware.sections(facts)
+    yield from system.rest(facts)
 
 
 def network_sections(facts: HostFacts) -> list[MachineSection]:
@@ -41,7 +48,7 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[TextRow]:
     """Return rows that describe the connection to the host and the facts that affect measurements."""
     rows = [("Connection", plain(f"{entry.transport} {entry.address}".strip()))]
     if facts is not None:
-        rows += [row for one in sections(facts) for row in one.rows]
+        rows += [row for one in _sections(facts) for row in one.rows]
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from asct.analysis.grid import plain
@@ -17,25 +18,28 @@ _LONGEST: Final = 8000
 """Maximum length of a value, in characters. This is twice the length of the complete list of CPU flags."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MachineSection:
-    """Facts about one subject. `rows` contains facts that affect measurements; they appear in every report.
-
-    `details` contains one row per module, drive or interface; these rows appear only in machine descriptions.
-    """
+    """Facts about one subject. `rows` contains facts that affect measurements; they appear in every report."""
 
     title: str
     rows: tuple[TextRow, ...]
-    details: tuple[TextRow, ...] = ()
+    _details: Iterable[TextRow] = ()
+
+    @cached_property
+    def details(self) -> tuple[TextRow, ...]:
+        """One row per module, drive or interface. These rows appear only in machine descriptions, so reports on many
+        hosts do not format them."""
+        return _shown(self._details)
 
 
 def section(title: str, rows: Iterable[TextRow], details: Iterable[TextRow] = ()) -> MachineSection:
     """Return a section without empty rows, with long values truncated and all text safe to display."""
-    parts = (
-        tuple((plain(label), plain(truncated(text, _LONGEST))) for label, text in part if text)
-        for part in (rows, details)
-    )
-    return MachineSection(title, *parts)
+    return MachineSection(title, _shown(rows), details)
+
+
+def _shown(rows: Iterable[TextRow]) -> tuple[TextRow, ...]:
+    return tuple((plain(label), plain(truncated(text, _LONGEST))) for label, text in rows if text)
 
 
 def listed(*parts: str | None, by: str = ", ") -> str:
