@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from asct.facts.cmn.layouts import products
-from asct.facts.cmn.model import MeshKind
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import EVENTS
 from asct.facts.unknown import whole
+
+if TYPE_CHECKING:
+    from asct.facts.cmn.model import MeshKind
 
 _HIDS: Final[Mapping[str, MeshKind]] = {
     "ARMHC600": "CMN-600", "ARMHC650": "CMN-650", "ARMHC700": "CMN-700", "ARMHC003": "CMN S3",
@@ -89,6 +90,8 @@ def pmus(snapshot: Snapshot) -> list[Pmu]:
 
 
 def _pmu(snapshot: Snapshot, name: str, instance: int, device: str | None) -> Pmu:
+    from asct.facts.cmn.layouts import products  # imported here, because few machines have a mesh
+
     at = f"{EVENTS}/{name}"
     text = snapshot.line(f"{at}/identifier")
     identifier = re.fullmatch(r"([0-9a-f]{3})([0-9a-f]{2})", text or "")
