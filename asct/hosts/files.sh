@@ -53,7 +53,7 @@ part() {
     if [ "$found" -gt "$3" ]; then found=$3; fi
     reply "ok $((found + 1))"
     if [ "$found" -gt 0 ]; then
-        { tail -c +"$(($2 + 1))" "$1"; echo; cat /dev/zero; } 2>/dev/null | head -c "$((found + 1))"
+        { tail -c +"$(($2 + 1))" "$1" | head -c "$found"; echo; cat /dev/zero; } 2>/dev/null | head -c "$((found + 1))"
     else
         echo
     fi
