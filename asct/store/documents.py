@@ -66,11 +66,7 @@ def way_out(place: str) -> str:
             "restore it from a backup; if there is none, run the plan again: `asct apply` with plan.yaml in the run "
             "folder"
         )
-    return (
-        "`asct resume RUN` measures the affected points again"
-        if name in _MEASURED_AGAIN
-        else "restore it from a backup"
-    )
+    return "`asct resume` measures the affected points again" if name in _MEASURED_AGAIN else "restore it from a backup"
 
 
 def store_error(code: str, message: str, hint: str = "") -> StoreError:
