@@ -85,14 +85,21 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
         raise StoreError(Diagnostic("E507", message, hint=hint))
 
 
-def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
-    """Return the writer for the reopened run, and the run's earlier results.
+def reopen(resolved: ResolvedPlan, layout: RunLayout) -> tuple[RunWriter, StoredRun]:
+    """Return the writer for the reopened run, whose reports are removed, and the run as it was.
 
     Raises StoreError if `resolved` is not the run's plan.
     """
     stored = read_run(layout.root)
     check_plan(resolved, stored)
-    writer = RunWriter.reopen(layout, stored.run)
+    begun: dict[str, Any] = {"status": "running", "exit_code": None, "ended_at": None, "verdicts": [], "sealed": False}
+    return RunWriter.reopen(layout, stored.run.model_copy(update=begun)), stored
+
+
+def keep_results(resolved: ResolvedPlan, stored: StoredRun, writer: RunWriter, services: Services) -> EarlierResults:
+    """Record in run.json that the reopened run continues, and discard the repeats that will be measured again. Return
+    the results that are kept."""
+    writer.save()
     found = survey(stored, services.catalog)
     found.keep(_measured_repeats(resolved, found))
     for folder in found.changed:
@@ -100,11 +107,8 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
     if found.differs:
         writer.replace_records(found.text)
     exports = exports_of(resolved, found.records(), services)
-    begun: dict[str, Any] = {"status": "running", "exit_code": None, "ended_at": None, "verdicts": [], "sealed": False}
-    fresh = stored.run.model_copy(update=begun)
-    writer.run = fresh
     ends, sessions = _ends(stored)
-    return writer, EarlierResults(found.done, exports, ends, sessions, findings=found.findings)
+    return EarlierResults(found.done, exports, ends, sessions, findings=found.findings)
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:

@@ -34,7 +34,7 @@ from asct.engine.host import HostSession
 from asct.engine.job import JobRunner, estimate
 from asct.engine.options import RunOptions
 from asct.engine.preflight import disturbance_notice, measured_scope
-from asct.engine.resume import EarlierResults, exports_of, reopen
+from asct.engine.resume import EarlierResults, exports_of, keep_results, reopen
 from asct.engine.reuse import earlier_runs, pilot_runs
 from asct.engine.services import RunContext, Services, default_services
 from asct.engine.stop import StopRequest, signals
@@ -46,7 +46,7 @@ from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.disturbance import subjects
 from asct.store.layout import PointKey, RunLayout, run_id
 from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
-from asct.store.reader import read_run
+from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
 from asct.values.grouping import grouped
 from asct.values.timestamp import stamp
@@ -82,8 +82,9 @@ def apply(
     """
     services = services or default_services()
     started = time.monotonic()
-    writer, earlier = _open_writer(resolved, options, services, resume)
+    writer, stored = _open_writer(resolved, options, resume)
     try:
+        earlier = EarlierResults() if stored is None else keep_results(resolved, stored, writer, services)
         earlier = replace(earlier, pilots=pilot_runs(options.results, writer.layout.root))
         if options.reuse_s is not None:
             earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
@@ -119,8 +120,8 @@ def finish_run(
     `rejected` is true if values from different jobs disagree and are therefore treated as not measured, although each
     job succeeded.
 
-    `render` returns the paths of the reports, keyed by format. When it is called, run.json is complete. Raises
-    StoreError if run.json cannot be written.
+    `render` returns the paths of the reports, keyed by format. When it is called, run.json is complete. If it raises an
+    exception, the run ends as incomplete and without reports. Raises StoreError if run.json cannot be written.
     """
     writer = run.writer
     jobs = writer.run.jobs
@@ -140,8 +141,10 @@ def finish_run(
         elapsed = round(time.monotonic() - run.started, 3)
         run.events.emit_last(RunEnded(run.id, _state(run), code, elapsed, reports))
         writer.seal()
-    finally:
-        writer.close()
+    except BaseException as error:
+        _abandon(run.plan, writer, error)
+        raise
+    writer.close()
     return code
 
 
@@ -153,10 +156,11 @@ def _state(run: RunContext) -> RunState:
 
 
 def _open_writer(
-    resolved: ResolvedPlan, options: RunOptions, services: Services, resume: RunLayout | None
-) -> tuple[RunWriter, EarlierResults]:
+    resolved: ResolvedPlan, options: RunOptions, resume: RunLayout | None
+) -> tuple[RunWriter, StoredRun | None]:
+    """Return the writer, and the run as it was if it is resumed."""
     if resume is not None:
-        return reopen(resolved, resume, services)
+        return reopen(resolved, resume)
     begun = datetime.now(UTC)
     plan_file = Path(resolved.path) if resolved.path else None
     head = Run(
@@ -173,7 +177,7 @@ def _open_writer(
         command=list(options.command),
     )
     frozen = json.dumps(freeze(resolved), indent=1, allow_nan=False)
-    return RunWriter.create(options.results, head, resolved.text, frozen, options.folder), EarlierResults()
+    return RunWriter.create(options.results, head, resolved.text, frozen, options.folder), None
 
 
 class HostRunner:
@@ -430,12 +434,14 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
 
 def _abandon(plan: ResolvedPlan, writer: RunWriter, error: BaseException, render: Render | None = None) -> None:
     """Mark the run as incomplete in run.json, because of a bug or because the results tree cannot be written or read.
+    Reports that have been written are removed, because they state another outcome.
 
     Raises NotMeasured if `error` means that this machine has run out of memory or threads.
     """
     lacking = exhausted(error, _FEWER_HOSTS)
     known = error if isinstance(error, AsctError) else lacking
     try:
+        writer.discard_reports()
         writer.finish(status="incomplete", exit_code=70 if known is None else known.exit_code, ended_at=now())
         if render is not None:
             with suppress(Exception):  # this must not hide the original error

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError
-from asct.store.checksums import checksum, content, scan, sums_text, text_checksum
-from asct.store.documents import unreadable
+from asct.store.checksums import checksum, content, is_intact, scan, sums_text, text_checksum
+from asct.store.documents import inside, unreadable
 from asct.store.files import write_atomic
 from asct.store.layout import RunLayout
 from asct.store.outputs import log_names
 
+_REPORTS = ("report.html", "summary.md", "junit.xml")
 RESERVED = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
-            "disturbances", "SHA256SUMS", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reports",
-            ".reserve",
+            "disturbances", "SHA256SUMS", *_REPORTS, "asct.log", ".lock", ".reports", ".reserve",
            )  # fmt: skip
 """The names in a run folder that are reserved for asct."""
 
@@ -56,6 +56,17 @@ def require_own(root: Path, reports: Iterable[str]) -> None:
                 "write the reports to another directory with `--output-dir DIRECTORY`, or add `--force` to overwrite it"
             )
             raise UsageError(Diagnostic("E911", message, hint=hint))
+
+
+def own_reports(root: Path) -> list[Path]:
+    """Return the reports that asct wrote to the run folder `root` and that were not changed since, and all reports with
+    reserved names. Raises StoreError."""
+    found = [root / name for name in _REPORTS if (root / name).is_file()]
+    for digest, report in sorted(_recorded(root)):
+        path = inside(root, report)
+        if path not in found and path.is_file() and is_intact(root, report, digest):
+            found.append(path)
+    return found
 
 
 def _checksum_of(document: str | bytes) -> str:

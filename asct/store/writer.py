@@ -27,6 +27,7 @@ from asct.store.files import LineFile, clear_unfinished, sync_files, then_run, w
 from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
 from asct.store.layout import RunLayout
 from asct.store.model import Run, Status, StepNote
+from asct.store.ownership import own_reports
 
 _RESERVE_BYTES = 128 << 10
 _SYNC_EVERY_S = 0.25
@@ -82,12 +83,23 @@ class RunWriter:
 
     @classmethod
     def reopen(cls, layout: RunLayout, run: Run) -> RunWriter:
-        """Continue an existing run, after removing incomplete last lines. Raises SafetyError if the run is locked."""
+        """Continue an existing run, after removing incomplete last lines. Raises SafetyError if the run is locked.
+
+        First of all, remove the reports and the checksums. They describe the run as it was, and must not remain if this
+        process is killed or finds the disk full.
+        """
         writer = cls(layout, run)
+        writer._lock.take()
+        writer.discard_reports()
+        writer._unlink(layout.sums)
         writer._open_streams()
         clear_unfinished(layout.root)
-        writer._unlink(layout.sums)
         return writer
+
+    def discard_reports(self) -> None:
+        """Remove the reports from the run folder, except those that a user changed."""
+        for path in own_reports(self.layout.root):
+            self._unlink(path)
 
     def replace_records(self, text: str) -> None:
         """Replace records.jsonl with the lines of the repeats that will not be measured again."""
@@ -98,13 +110,13 @@ class RunWriter:
                 self._records = LineFile(self.layout.records)
 
     def _begin(self, plan_text: str, resolved: str) -> None:
+        self._lock.take()
         self._open_streams()
         write_atomic(self.layout.plan, plan_text)
         write_atomic(self.layout.resolved, resolved if resolved.endswith("\n") else resolved + "\n")
         self.save()
 
     def _open_streams(self) -> None:
-        self._lock.take()
         self._journal = LineFile(self.layout.journal)
         self._records = LineFile(self.layout.records)
         with suppress(OSError):  # without the reserve, only the final run.json is lost on a full disk

@@ -19,7 +19,7 @@ from asct.engine.again import over_limits
 from asct.engine.events import Event, MeasuringAgain, PointEnded
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
-from asct.engine.resume import reopen
+from asct.engine.resume import keep_results, reopen
 from asct.engine.run import apply, finish_run, judging, measure_again
 from asct.engine.services import RunContext
 from asct.errors import ConnectError
@@ -197,7 +197,8 @@ def test_other_jobs_receive_the_results_of_the_first_measurement_only(lab: Lab, 
     plan = lab.plan(source, job(point(index=3), name="user", needs={"one": "source"}))
     stored, problems, _ = measured(lab, plan, [key(source)])
     assert problems == {} and [one.value for one in stored.records() if one.id == "source"] == [1, 2]
-    writer, earlier = reopen(plan, stored.layout, collaborators())
+    writer, before = reopen(plan, stored.layout)
+    earlier = keep_results(plan, before, writer, collaborators())
     writer.close()
     assert earlier.exports == {key(source)[:2]: {"best": 1.0}}
 

@@ -256,6 +256,25 @@ def test_reopening_clears_away_what_was_being_written_when_a_process_was_killed(
     assert [path.name for path in writer.layout.root.rglob("*.tmp")] == ["target.tmp"]
 
 
+def test_reopening_removes_the_reports_first_but_nothing_outside_the_run(tmp_path: Path) -> None:
+    writer = create(tmp_path)
+    root = writer.layout.root
+    record_reports(root, {"b/figure.png": b"old", "mine.csv": "old"})
+    writer.close()
+    (root / "b").mkdir()
+    for name in ("report.html", "b/figure.png"):
+        (root / name).write_text("old")
+    (root / "mine.csv").write_text("changed")
+    RunWriter.reopen(writer.layout, writer.run).close()
+    assert {path.name for path in root.rglob("*") if path.suffix in (".html", ".png", ".csv")} == {"mine.csv"}
+    outside = tmp_path / "outside.csv"
+    outside.write_text("old")
+    record_reports(root, {"../../outside.csv": "old"})
+    with pytest.raises(StoreError) as caught:
+        RunWriter.reopen(writer.layout, writer.run)
+    assert caught.value.diagnostics[0].code == "E510" and outside.exists()
+
+
 def test_atomic_files_leave_no_part_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.json"
     write_atomic(path, "old")
