@@ -109,7 +109,7 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
     return Memory(
         **sizes,
         page_bytes=gaps.known("memory.page_bytes", page, "not reported by /proc/self/smaps"),
-        huge_pages=pools({path: text for path, text in snapshot.files.items() if path.startswith(f"{MM}/hugepages/")}),
+        huge_pages=pools({path: snapshot.files[path] for path in snapshot.beginning(f"{MM}/hugepages/")}),
         thp=_thp(snapshot, "thp", "enabled", gaps),
         thp_defrag=_thp(snapshot, "thp_defrag", "defrag", gaps),
         numa_balancing=None if balancing is None else balancing > 0,
