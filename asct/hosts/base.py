@@ -236,5 +236,5 @@ class Host(Protocol):
 
     def interrupt(self) -> None:
         """Stop the running process group. May be called from another thread. `run` then returns promptly, and `execute`
-        raises HostLost. If a file is being copied from the host, stop that; `run` and `get` then raise HostError."""
+        raises HostLost. If a file is being copied, stop that; `run`, `put` and `get` then raise HostError."""
         ...

@@ -67,23 +67,26 @@ folder() {
     if try mkdir -p -- "$1"; then reply done; fi
 }
 
-# store PATH PARTIAL MODE SIZE: write the SIZE bytes that follow the line, first as PARTIAL. All of them are read even if
-# writing fails, because the next call follows them. If they cannot be read, the shell ends, so that it cannot take them for
-# calls.
+# store PATH PARTIAL MODE TOTAL START SIZE: write the SIZE bytes that follow the line to PARTIAL, which contains the START bytes
+# before them. Once it contains all TOTAL bytes, rename it. The first bytes go to a new file, because a shell of an earlier
+# connection may still be writing to the old one. All SIZE bytes are read even if writing fails, because the next call follows
+# them. If they cannot be read, the shell ends, so that it cannot take them for calls.
 store() {
-    message=$({ { head -c "$4" || echo asct:unread >&2; } | { cat >"$2" || cat >/dev/null; }; } 2>&1)
+    message=$({ { head -c "$6" || echo asct:unread >&2; } |
+        { { [ "$5" -gt 0 ] || [ ! -e "$2" ] || rm -f -- "$2"; } && cat >>"$2" || cat >/dev/null; }; } 2>&1)
     case $message in
     *asct:unread*)
         rm -f -- "$2"
         printf %s "${message%%asct:unread*}" >&2
         exit 1 ;;
     esac
-    if ! measure "$2" || [ "$found" != "$4" ]; then
+    if ! measure "$2" || [ "$found" != $(($5 + $6)) ]; then
         rm -f -- "$2"
         reason "${message:-the disk is full or a quota is exceeded}"
         reply "no writing failed: $reason"
         return
     fi
+    if [ "$found" -lt "$4" ]; then reply done; return; fi
     [ "$3" = 600 ] || try chmod "$3" -- "$2" || return # the umask gives new files this mode
     if try mv -f -- "$2" "$1"; then reply done; fi
 }

@@ -125,7 +125,7 @@ class Link(Protocol):
     def within(
         self, seconds: float, doing: str, interrupted: Callable[[], bool] = lambda: False
     ) -> AbstractContextManager[None]:
-        """Limit the duration of the `with` body in seconds. The time during which a file arrives does not count.
+        """Limit the duration of the `with` body in seconds. The time during which a file is copied does not count.
 
         Raises HostTimeout and drops the connection if the body takes longer. Raises HostLost if the connection breaks,
         and HostError if `interrupted` returns true while a file transfer waits for data.
@@ -198,7 +198,7 @@ class TimedLink:
         return exchange is not None and time.monotonic() > exchange.deadline
 
     def progress(self, size: int) -> None:
-        """Postpone the time limit of the exchange because `size` bytes of a file have arrived, but never beyond the
+        """Postpone the time limit of the exchange because `size` bytes of a file have been copied, but never beyond the
         full time limit from now. Raises HostError if the exchange was interrupted."""
         exchange = self._exchange
         if exchange is None:

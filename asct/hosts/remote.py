@@ -9,19 +9,21 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import errors, script
 from asct.hosts.base import CommandResult, Host, SessionSpec, Task, TaskResult
 from asct.hosts.downloads import LineSplitter, make_folder, save
 from asct.hosts.journal import TaskStatus
-from asct.hosts.link import Channel, Link
+from asct.hosts.link import Channel, FileTransfer, Link
 from asct.hosts.readings import LOG, ReadingLog, is_short
 from asct.hosts.runner_session import ANSWER_LIMIT, RECONNECT_S, SHORT_S, RunnerSession
 from asct.hosts.script import TaskLine, below
 from asct.sdk.step import HostReadings
 
 _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
+_T = TypeVar("_T")
 _START_S = 10.0
 """Seconds by which a command may exceed its time limit until its process id is known."""
 
@@ -220,12 +222,8 @@ class RemoteHost(Host):
             save(target, [])
             return ""
         source = path if path.startswith("/") else f"{task.main.cwd}/{path}"
-
-        def fetch() -> bool:
-            with self._link.within(SHORT_S, "fetching results", lambda: self._interrupted):
-                return self._link.files.fetch_regular(source, target, limit)
-
-        return "" if self._session.retried(fetch) else f"{name} is larger than {limit} bytes and was not copied"
+        copied = self._transfer("fetching results", lambda files: files.fetch_regular(source, target, limit))
+        return "" if copied else f"{name} is larger than {limit} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
         """Determine the file flags of a task that could not report them because its shell was killed together with
@@ -317,14 +315,23 @@ class RemoteHost(Host):
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
         below(self.name, target, [self.work, self.cache])
-        with self._link.within(SHORT_S + source.stat().st_size / 1e6, f"sending {target}"):
-            self._link.files.store(source, target, f"{target}.{self._mark}.part", mode)
+        partial = f"{target}.{self._mark}.part"
+        self._interrupted = False
+        self._transfer(f"sending {target}", lambda files: files.store(source, target, partial, mode))
 
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
         self._interrupted = False
-        with self._link.within(SHORT_S, f"fetching {source}", lambda: self._interrupted):
-            if not self._link.files.fetch(source, target, max_bytes):
-                raise HostError(self.name, errors.problem("too_large", self.name, path=source, max_bytes=max_bytes))
+        if not self._transfer(f"fetching {source}", lambda files: files.fetch(source, target, max_bytes)):
+            raise HostError(self.name, errors.problem("too_large", self.name, path=source, max_bytes=max_bytes))
+
+    def _transfer(self, doing: str, copy: Callable[[FileTransfer], _T]) -> _T:
+        """Copy a file to or from the host with `copy`, again if the connection breaks. `interrupt` ends this."""
+
+        def attempt() -> _T:
+            with self._link.within(SHORT_S, doing, lambda: self._interrupted):
+                return copy(self._link.files)
+
+        return self._session.retried(attempt)
 
     def sums(self, path: str) -> list[str]:
         with self._link.within(SHORT_S, f"reading the checksum of {path}"):

@@ -229,7 +229,7 @@ class RunnerSession:
         if not self._unsent:
             return
         text = script.job_text(self.name, self._unsent)
-        with self.link.within(SHORT_S + len(text) / 100_000, "submitting tasks"):
+        with self.link.within(SHORT_S, "submitting tasks", self._wake.is_set):
             self.link.files.write(f"{self.work}/.queue/{self._next}", text.encode("utf-8", "surrogateescape"))
         self._unsent = []
         self._send(f"job {self._next}")
@@ -436,13 +436,13 @@ class RunnerSession:
 
     def _reconnect(self, cause: HostError) -> None:
         """Reconnect to the same session, with increasing pauses between attempts. If this fails, raise HostLost from
-        `cause`. Raise `cause` itself if it is a timeout that left the connection intact."""
-        if self.link.alive() and isinstance(cause, HostTimeout):
+        `cause`. Raise `cause` itself if there is no session, or if it is a timeout that left the connection intact."""
+        if self._session is None or (self.link.alive() and isinstance(cause, HostTimeout)):
             raise cause
         until = time.monotonic() + self._reconnect_s
         self.link.close()
         attempt = 0
-        while self._session is not None and self.work and not self._wake.is_set():
+        while self.work and not self._wake.is_set():
             pause = BACKOFF_S[min(attempt, len(BACKOFF_S) - 1)]
             attempt += 1
             if time.monotonic() + pause > until or self._wake.wait(pause):

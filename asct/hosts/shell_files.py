@@ -18,6 +18,9 @@ from asct.resources import shell
 COMMAND = "exec sh -s"
 """The command whose channel `ShellFiles` needs."""
 _BYTES = 1 << 16
+_BLOCK = 48 << 10
+"""Maximum number of bytes that are sent before the host must confirm them. A pipe to a program holds more, so that
+sending does not have to wait."""
 _PAUSE_S = 1.0
 _SIZE = re.compile("[0-9]{1,15}")
 _MARK = b"asct:"
@@ -38,7 +41,8 @@ class ShellFiles:
     """A FileTransfer over one channel to a shell that executes files.sh. The first request waits until the shell is
     ready.
 
-    `progress` is called with the number of bytes of a file that have arrived, also with 0 after each pause.
+    `progress` is called with the number of bytes of a file that have arrived, here or at the host, also with 0 after
+    each pause.
     """
 
     def __init__(self, host: str, label: str, channel: Channel, progress: Callable[[int], None]) -> None:
@@ -112,7 +116,12 @@ class ShellFiles:
         self._store(target, f"{target}.{secrets.token_hex(6)}.part", 0o600, data)
 
     def _store(self, target: str, partial: str, mode: int, data: bytes) -> None:
-        self._request("store", target, partial, f"{mode:o}", str(len(data)), data=data)
+        for start in range(0, len(data) or 1, _BLOCK):
+            if start:
+                self._progress(_BLOCK)
+            block = data[start : start + _BLOCK]
+            sizes = map(str, (len(data), start, len(block)))
+            self._request("store", target, partial, f"{mode:o}", *sizes, data=block)
 
     def _request(
         self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0

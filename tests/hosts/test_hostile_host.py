@@ -203,22 +203,28 @@ class SlowLink(TimedLink):
         """Do nothing: the node ends the channel."""
 
 
-def fetch_slowly(node: SlowNode, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fetch a file with a time limit of 30 s by the node's clock."""
+def copy_slowly(node: SlowNode, copy: Callable[[ShellFiles], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy a file with a time limit of 30 s by the node's clock."""
     monkeypatch.setattr(link, "time", SimpleNamespace(monotonic=lambda: node.now))
     monkeypatch.setattr(link, "CHECK_S", 0.01)
     node.connection.watch()
     try:
-        with node.connection.within(30, "fetching"):
-            assert files_of(node, node.connection.progress).fetch("/x", target, 1 << 30)
+        with node.connection.within(30, "copying"):
+            copy(files_of(node, node.connection.progress))
     finally:
         node.connection.unwatch()
 
 
 def test_a_transfer_may_take_long_while_data_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = SlowNode(10, b"asct:ok 5000001\n", *[b"x" * 250_000] * 20, b"\n\n")
-    fetch_slowly(node, tmp_path / "x", monkeypatch)
+    copy_slowly(node, lambda files: files.fetch("/x", tmp_path / "x", 1 << 30), monkeypatch)
     assert (tmp_path / "x").stat().st_size == 5_000_000 and node.now > 200
+
+
+def test_a_transfer_may_take_long_while_the_host_confirms_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = SlowNode(3, b"asct:done\n")
+    copy_slowly(node, lambda files: files.write("/x", bytes(5_000_000)), monkeypatch)
+    assert node.now > 200
 
 
 @pytest.mark.parametrize(
@@ -229,8 +235,18 @@ def test_a_transfer_that_stalls_ends(
 ) -> None:
     node = SlowNode(seconds, b"asct:ok 1000000000\n", answer)
     with pytest.raises(HostTimeout):
-        fetch_slowly(node, tmp_path / "x", monkeypatch)
+        copy_slowly(node, lambda files: files.fetch("/x", tmp_path / "x", 1 << 30), monkeypatch)
     assert node.now < 70 and not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(("seconds", "answer"), [(1, b""), (10, b"asct:done\n")], ids=["silent", "too slow"])
+def test_a_transfer_that_the_host_does_not_confirm_ends(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, answer: bytes
+) -> None:
+    node = SlowNode(seconds, answer)
+    with pytest.raises(HostTimeout):
+        copy_slowly(node, lambda files: files.write("/x", bytes(5_000_000)), monkeypatch)
+    assert node.now < 90
 
 
 def test_a_revoked_key_is_refused_as_such(sshd: Sshd, tmp_path: Path) -> None:

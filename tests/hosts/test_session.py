@@ -250,51 +250,6 @@ def test_a_task_that_was_killed_is_told(host: RemoteHost, tmp_path: Path, who: s
     assert host.run(tasks[1]).status == 0
 
 
-def with_cat(server: Sshd, script: str) -> None:
-    """Make `cat` run `script` (sh) when it copies a file named `large`. In the script, $shell is the process of the
-    shell that copies files."""
-    pid = server.folder / "account" / "shell"
-    cat = f'case "$*" in */large*) read -r shell <{pid}; {script} ;; esac; exec /bin/cat "$@"'
-    force(server, f"echo $$ >{pid}\n{with_programs(server.folder / 'programs', {'cat': cat})}")
-
-
-def writing(host: Host, into: Path, name: str) -> Task:
-    return Task(Process(("sh", "-c", f"echo x >{name}"), f"{host.work}/{name}"), into, collect=(name,))
-
-
-def test_a_file_that_breaks_every_connection_is_given_up(
-    own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner_session, "BACKOFF_S", (0.0,))
-    tries = own_sshd.folder / "account" / "tries"
-    with_cat(own_sshd, f'echo x >>{tries}; [ "$(wc -l <{tries})" -gt 9 ] || kill -s KILL "$shell"')
-    host = opened(own_sshd)
-    work = Path(host.work)
-    with pytest.raises(HostError) as error:
-        host.run(writing(host, tmp_path, "large"))
-    assert tries.read_text().count("x") == runner_session.ATTEMPTS
-    (told,) = error.value.diagnostics
-    assert told.code == "E320" and "3 attempts failed" in told.message and "asct resume" in told.hint
-    assert host.run(writing(host, tmp_path, "small")).fetched == ("stdout", "stderr", "small")
-    host.close()
-    assert not work.exists()
-
-
-def test_an_interrupt_ends_a_transfer_and_leaves_nothing(own_sshd: Sshd, tmp_path: Path) -> None:
-    begun, gate = own_sshd.folder / "account" / "begun", own_sshd.folder / "account" / "gate"
-    gate.touch()
-    with_cat(own_sshd, f": >{begun}; while [ -e {gate} ]; do sleep 0.05; done")
-    host = opened(own_sshd)
-    work = Path(host.work)
-    thread = meanwhile(begun.exists, host.interrupt)
-    with pytest.raises(HostError, match="fetching results was stopped because the run was interrupted"):
-        host.run(writing(host, tmp_path, "large"))
-    thread.join()
-    host.close()
-    gate.unlink()
-    assert not work.exists() and not (tmp_path / "large").exists()
-
-
 def test_the_folder_goes_also_when_the_connection_breaks_at_the_end(host: RemoteHost, tmp_path: Path) -> None:
     assert host.run(counting(host, tmp_path, 1)).status == 0
     work, runner, session = host.work, noted(host, ".pid"), session_of(host)

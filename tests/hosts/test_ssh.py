@@ -9,17 +9,18 @@ import socket
 import subprocess
 import threading
 from pathlib import Path
+from typing import cast
 
 import paramiko
 import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostError
-from asct.hosts import script
+from asct.hosts import script, shell_files
 from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host, open_host
 from asct.hosts.ssh import link
-from asct.hosts.ssh.link import IDLE_S, PromptSocket
+from asct.hosts.ssh.link import IDLE_S, PromptSocket, SshChannel
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.forced import force, with_programs
@@ -249,16 +250,33 @@ def test_large_and_growing_files_are_copied_without_sftp(sshd: Sshd, tmp_path: P
 
 
 def test_a_file_is_copied_to_a_host_that_reads_slowly(own_sshd: Sshd, tmp_path: Path) -> None:
-    """The file is larger than what ssh sends before the host has read anything."""
-    slow = {"head": 'sleep 2\nexec /usr/bin/head "$@"'}
+    """The file is larger than what asct sends before the host has confirmed anything."""
+    slow = {"head": 'sleep 1.2\nexec /usr/bin/head "$@"'}
     force(own_sshd, with_programs(own_sshd.folder / "slow", slow))
     data = tmp_path / "data"
-    data.write_bytes(os.urandom(6 << 20))
+    data.write_bytes(os.urandom(2 * shell_files._BLOCK + 1))
     host = open_host(own_sshd.spec())
     host.put(data, f"{host.work}/copy")
     host.get(f"{host.work}/copy", tmp_path / "back")
     host.close()
     assert (tmp_path / "back").read_bytes() == data.read_bytes()
+
+
+def test_all_data_is_sent_though_the_server_takes_little_at_once() -> None:
+    class Narrow:
+        taken = b""
+        patience = 0
+
+        def send(self, data: bytes) -> int:
+            self.patience += 1
+            if self.patience % 2:
+                raise TimeoutError
+            self.taken += data[:10_000]
+            return len(data[:10_000])
+
+    narrow, data = Narrow(), os.urandom(25_000)
+    SshChannel(cast(paramiko.Channel, narrow)).send(data)
+    assert narrow.taken == data
 
 
 def test_standard_error_does_not_stop_transfers(own_sshd: Sshd, tmp_path: Path) -> None:
