@@ -154,8 +154,11 @@ class HostSession:
         if asct gives up on the host."""
         self._losses += 1
         kernels = list(self.programs.kernels)
-        self.close()
-        if self._losses > _REOPENINGS or self._run.stop.requested:
+        if self._run.stop.requested:
+            self.close()
+            return False
+        self._disconnect()  # the lost connection has been reported
+        if self._losses > _REOPENINGS:
             return False
         try:
             self.open()
@@ -172,10 +175,18 @@ class HostSession:
         self._losses = 0
 
     def close(self) -> None:
-        """Stop all programs of the run, remove the work folder and disconnect. Can be called repeatedly."""
-        if self._host is not None:
-            self._host.close()
-            self._host = None
+        """Stop all programs of the run, remove the work folder and disconnect. Emit a notice if programs may still be
+        running. Can be called repeatedly."""
+        if (left := self._disconnect()) is not None:
+            self._run.events.notice(self.name, left)
+
+    def _disconnect(self) -> Diagnostic | None:
+        host = self._host
+        if host is None:
+            return None
+        left = host.close()
+        self._host = None
+        return left
 
     def interrupt(self) -> None:
         """Stop the running task. May be called from another thread."""

@@ -164,8 +164,11 @@ class Host(Protocol):
         latest."""
         return
 
-    def close(self) -> None:
-        """Stop all running processes, remove the work folder and disconnect. Raises no exception."""
+    def close(self) -> Diagnostic | None:
+        """Stop all running processes, remove the work folder and disconnect. Raises no exception.
+
+        Returns a diagnostic if tasks may still be running because the host cannot be reached.
+        """
         ...
 
     @property

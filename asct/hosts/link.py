@@ -19,6 +19,10 @@ seconds long, and it saves CPU time because a fleet has one watchdog per connect
 SLOWEST = 10_000
 """Bytes per second that a file transfer must reach on average, so that it does not end at the time limit."""
 
+ANSWER_S = 8.0
+"""Seconds of silence after which a host is considered lost while asct ends its session. Even at the rate `SLOWEST`, the
+answer to a request arrives sooner, because no more than a block of a file is ahead of the request."""
+
 
 class Channel(Protocol):
     """A running command on a host."""
@@ -122,6 +126,12 @@ class Link(Protocol):
         """Drop the connection immediately, without notifying the host, because the host may not respond."""
         ...
 
+    def hurry(self) -> None:
+        """From now on, drop this connection if the host gives no sign of life for `ANSWER_S`, as if a time limit had
+        been reached. Returns immediately; may be called from any thread. Links that cannot ask for a sign of life
+        ignore this."""
+        ...
+
     def within(
         self, seconds: float, doing: str, interrupted: Callable[[], bool] = lambda: False
     ) -> AbstractContextManager[None]:
@@ -167,17 +177,34 @@ class TimedLink:
         self._name = name
         self._exchange: _Exchange | None = None
         self._over: threading.Event | None = None
-        self.late = False
-        """Whether the watchdog dropped the connection."""
+        self._hurried = False
+        self.asked: float | None = None
+        """When the host was asked for a sign of life, or None if it has answered since."""
+        self.late = 0.0
+        """The time limit, in seconds, at which the watchdog dropped the connection, or 0 if it did not."""
 
     def cut(self) -> None:
         """See `Link.cut`."""
         raise NotImplementedError
 
+    def hurry(self) -> None:
+        """See `Link.hurry`."""
+        self._hurried = True
+
+    def ask(self) -> None:
+        """Ask the host for a sign of life, without waiting for it: set `asked`, and reset it when the answer arrives. A
+        link that cannot ask does nothing."""
+
+    def heard(self) -> float:
+        """Return when anything last arrived from the host. A slow connection may deliver other data before the
+        answer."""
+        return 0.0
+
     def watch(self) -> None:
         """Start the watchdog for a new connection."""
         self.unwatch()
-        self._exchange, self._over, self.late = None, threading.Event(), False
+        self._exchange, self._over, self.late = None, threading.Event(), 0.0
+        self._hurried, self.asked = False, None
         threading.Thread(target=self._check, args=(self._over,), name="asct-watch", daemon=True).start()
 
     def unwatch(self) -> None:
@@ -187,15 +214,20 @@ class TimedLink:
 
     def _check(self, over: threading.Event) -> None:
         while not over.wait(CHECK_S):
-            if self.overdue():
-                self.late = True
+            if self._hurried and self.asked is None:
+                self.ask()
+            if limit_s := self.overdue():
+                self.late = limit_s
                 self.cut()
                 return
 
-    def overdue(self) -> bool:
-        """Whether the current exchange has exceeded its time limit."""
-        exchange = self._exchange
-        return exchange is not None and time.monotonic() > exchange.deadline
+    def overdue(self) -> float:
+        """Return the time limit, in seconds, that has been exceeded: that of the current exchange, or that for a sign
+        of life. Return 0 if there is none."""
+        now, asked, exchange = time.monotonic(), self.asked, self._exchange
+        if asked is not None and now - max(asked, self.heard()) > ANSWER_S:
+            return ANSWER_S
+        return exchange.seconds if exchange is not None and now > exchange.deadline else 0.0
 
     def progress(self, size: int) -> None:
         """Postpone the time limit of the exchange because `size` bytes of a file have been copied, but never beyond the
@@ -219,17 +251,19 @@ class TimedLink:
             raise HostLost(self._name, errors.connection_lost(self.label, doing, detail))
         before = self._exchange
         self._exchange = _Exchange(doing, seconds, interrupted, time.monotonic() + seconds)
-        late = HostTimeout(self._name, errors.problem("no_answer", self.label, doing=doing, seconds=seconds))
         try:
             yield
         except Exception as error:
             if self.late and isinstance(error, (HostLost, *self.broken)):
-                raise late from error
+                raise self._no_answer(doing) from error
             if isinstance(error, self.broken) and not isinstance(error, TimeoutError):
                 raise HostLost(self._name, errors.connection_lost(self.label, doing, str(error))) from error
             raise
         else:
             if self.late:  # the data is incomplete
-                raise late
+                raise self._no_answer(doing)
         finally:
             self._exchange = before
+
+    def _no_answer(self, doing: str) -> HostTimeout:
+        return HostTimeout(self._name, errors.problem("no_answer", self.label, doing=doing, seconds=self.late))

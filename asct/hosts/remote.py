@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
+from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import errors, script
 from asct.hosts.base import CommandResult, Host, SessionSpec, Task, TaskResult
@@ -73,16 +74,19 @@ class RemoteHost(Host):
         self._session.prepare()
         self._session.wait_until_idle()
 
-    def close(self) -> None:
+    def close(self) -> Diagnostic | None:
         self.interrupt()
+        left = self.work
         try:
-            if self.work and self._link.alive():
+            if left and self._link.alive():
                 self._leave()
+                left = ""
         except AsctError:
             pass  # there is no connection: the folder is left for `resume`, or removed after a week
         finally:
             self._session.work = ""
             self._link.close()
+        return errors.problem("left_open", self._link.label, work=left) if left else None
 
     def _leave(self) -> None:
         """Leave the session. If the connection breaks, reconnect and try again, because the work folder would otherwise
@@ -343,6 +347,7 @@ class RemoteHost(Host):
 
     def interrupt(self) -> None:
         self._interrupted = True
+        self._link.hurry()
         self._session.stop()
 
     def _runner_command(self) -> str:

@@ -249,6 +249,28 @@ def test_a_transfer_that_the_host_does_not_confirm_ends(
     assert node.now < 90
 
 
+@pytest.mark.parametrize("answers", [False, True])
+def test_while_a_session_is_ended_a_silent_host_is_given_up_soon(
+    monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    """The limit applies to the time since anything last arrived. A host that sends something each second keeps the time
+    of the exchange."""
+    node = SlowNode(1, b"")
+    node.connection.ask = lambda: setattr(node.connection, "asked", node.now)  # type: ignore[method-assign]
+    node.connection.heard = lambda: node.now if answers else 0.0  # type: ignore[method-assign]
+
+    def copy(files: ShellFiles) -> None:
+        files.wait_until_ready()
+        node.connection.hurry()
+        until(lambda: node.connection.asked is not None)
+        files.exists("/x")
+
+    with pytest.raises(HostTimeout) as error:
+        copy_slowly(node, copy, monkeypatch)
+    limit_s = 30 if answers else link.ANSWER_S
+    assert limit_s <= node.now < limit_s + 10 and f"within {limit_s:g} s" in str(error.value)
+
+
 def test_a_revoked_key_is_refused_as_such(sshd: Sshd, tmp_path: Path) -> None:
     """A revoked key is refused even if another line trusts it; a key of a certificate authority is unknown."""
     line = sshd.known_hosts.read_text()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -210,6 +212,23 @@ def test_a_link_that_stays_down_ends_its_host_alone(three: Net, start: Callable[
     three.hosts["tb02"].link("up")
     resumed(run, three)
     ran_once(three)
+    clean(three)
+
+
+def test_a_run_that_is_ended_while_a_link_is_down_says_what_it_leaves(three: Net, start: Callable[..., Run]) -> None:
+    run = start(three, LONGER)
+    measuring(three.hosts["tb02"])
+    three.hosts["tb02"].link("down")
+    run.process.send_signal(signal.SIGINT)
+    ended = run.end()
+    assert ended.code == 130, ended.err
+    messages = " ".join(ended.err.split())
+    assert messages.count("could not end its session") == 1 and "tb02 (" in messages
+    (command,) = re.findall("`pgrep -f ([^`]*)`", messages)
+    assert three.hosts["tb02"].space.sh(f"pgrep -f {command}")
+    clean(three, "tb01", "tb03")
+    three.hosts["tb02"].link("up")
+    resumed(run, three)
     clean(three)
 
 

@@ -11,13 +11,15 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
+import paramiko
 import pytest
 
 from asct.errors import HostError, HostLocked, HostLost
-from asct.hosts import runner_session, script
+from asct.hosts import link, runner_session, script
 from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.factory import make_host
 from asct.hosts.remote import RemoteHost
+from asct.hosts.ssh.link import SshLink
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.forced import force, with_programs
 from tests.sshd import Sshd
@@ -257,6 +259,41 @@ def test_the_folder_goes_also_when_the_connection_breaks_at_the_end(host: Remote
     threading.Timer(1.0, os.kill, (session, signal.SIGKILL)).start()
     host.close()
     assert not Path(work).exists() and gone(runner)
+
+
+def test_ending_a_session_gives_up_on_a_host_without_a_sign_of_life(
+    brief_linger: None, host: RemoteHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "ANSWER_S", 0.5)
+    work, frozen, runner = host.work, session_of(host), noted(host, ".pid")
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        left = host.close()
+    finally:
+        os.kill(frozen, signal.SIGKILL)
+    assert left is not None and left.code == "E320" and f"`pgrep -f {work}`" in left.hint
+    assert host.close() is None
+    assert gone(runner) and not Path(work).exists()
+
+
+def test_ending_a_session_waits_for_a_host_that_gives_signs_of_life(
+    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runner takes seconds to end the task."""
+    monkeypatch.setattr(link, "CHECK_S", 0.05)
+    await_answer, asked = SshLink._await_answer, list[float | None]()
+
+    def counted(self: SshLink, transport: paramiko.Transport) -> None:
+        await_answer(self, transport)
+        asked.append(self.asked)
+
+    monkeypatch.setattr(SshLink, "_await_answer", counted)
+    work = Path(host.work)
+    stubborn = "trap '' INT TERM; while :; do sleep 0.1; done"
+    host.announce([Task(Process(("sh", "-c", f"echo >{work}/begun; {stubborn}"), f"{work}/t"), tmp_path, key="k")])
+    until((work / "begun").exists)
+    assert host.close() is None
+    assert not work.exists() and asked.count(None) > 1
 
 
 def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_path: Path) -> None:

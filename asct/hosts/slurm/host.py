@@ -286,11 +286,11 @@ class SlurmHost(RemoteHost):
         for job in left:
             self._queue.forget(job)
 
-    def close(self) -> None:
+    def close(self) -> Diagnostic | None:
         self._cancel_planned()
         self._regain_node()
         tidy = self._link.alive() if self.work else not self._memory.work
-        super().close()
+        left = super().close()
         self._steps.close()
         with contextlib.suppress(AsctError):
             self._end_allocation()
@@ -304,6 +304,7 @@ class SlurmHost(RemoteHost):
         else:
             self._save_state()
         self._file = None
+        return left
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import socket
 import threading
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,27 @@ class SshLink(TimedLink):
             hop.transport.sock.close()
         for hop in self._hops:
             hop.transport.stop_thread()
+
+    def heard(self) -> float:
+        hops = self._hops
+        return float(hops[0].transport.sock.heard) if hops else 0.0
+
+    def ask(self) -> None:
+        if hops := self._hops:
+            thread = threading.Thread(
+                target=self._await_answer, args=(hops[-1].transport,), name="asct-ask", daemon=True
+            )
+            with contextlib.suppress(RuntimeError):  # no more threads can be started; the watchdog will try again
+                thread.start()
+
+    def _await_answer(self, transport: paramiko.Transport) -> None:
+        """Send a request that every server answers, even if it does not know the request (RFC 4254, section 4), and
+        wait for the answer or the end of the connection."""
+        self.asked = time.monotonic()
+        with contextlib.suppress(*self.broken):
+            transport.global_request("keepalive@openssh.com")
+            if transport.is_active():
+                self.asked = None
 
     def _transport(self) -> paramiko.Transport:
         if not self.alive():
@@ -206,6 +228,8 @@ class PromptSocket(socket.socket):
     Closing the socket wakes a thread that is reading from it, so that the read can have a long timeout.
     """
 
+    heard = 0.0
+    """When data last arrived."""
     _rest = b""
     """What has been read from the socket but not yet been asked for."""
 
@@ -218,6 +242,7 @@ class PromptSocket(socket.socket):
     def read_at_once(self, flags: int) -> bytes:
         """Wait for data, and return all of it up to a limit."""
         data = super().recv(_READ, flags)
+        self.heard = time.monotonic()
         self.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         return data
 
