@@ -37,15 +37,15 @@ class MountLine:
     source: str
 
 
-def lines(snapshot: Snapshot) -> list[MountLine]:
+def lines(snapshot: Snapshot) -> tuple[MountLine, ...]:
     """Return all mounts in mount order, skipping malformed lines."""
     return _lines(snapshot.text("/proc/self/mountinfo") or "")
 
 
 @lru_cache(maxsize=4)
-def _lines(text: str) -> list[MountLine]:
+def _lines(text: str) -> tuple[MountLine, ...]:
     """Parse mountinfo. Two facts of a host are derived from it."""
-    return [line for one in veiled(text).split("\n") if (line := _line(one))]
+    return tuple(line for one in veiled(text).split("\n") if (line := _line(one)))
 
 
 def veiled(text: str) -> str:

@@ -6,7 +6,7 @@ if [ -n "${KSH_VERSION:-}" ]; then
     echo "asct:failed sh is a Korn shell, which does not pass open files (such as locks) to programs"
     exit
 fi
-unset TMOUT # bash and ksh would end a `read` after this number of seconds
+unset TMOUT # bash would end a `read` after this number of seconds
 umask 077
 journal= live=1 root= mine=
 exec 4>&1

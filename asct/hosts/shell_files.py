@@ -50,7 +50,7 @@ class ShellFiles:
         self._label = label
         self._channel = channel
         self._progress = progress
-        self._said = ""
+        self._stderr = ""
         self._rest = b""
         self._ready = False
         self._busy = False
@@ -194,8 +194,8 @@ class ShellFiles:
 
     def _message(self) -> str:
         """Read standard error, and return the beginning of everything that arrived there."""
-        self._said = "; ".join(filter(None, (self._said, self._channel.message())))[: errors.QUOTED]
-        return self._said
+        self._stderr = "; ".join(filter(None, (self._stderr, self._channel.message())))[: errors.QUOTED]
+        return self._stderr
 
     def _unexpected(self, text: str) -> HostError:
         return HostError(self._host, errors.strange_shell(self._label, "moving files", text))
