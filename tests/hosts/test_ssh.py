@@ -262,6 +262,21 @@ def test_a_file_is_copied_to_a_host_that_reads_slowly(own_sshd: Sshd, tmp_path: 
     assert (tmp_path / "back").read_bytes() == data.read_bytes()
 
 
+def test_what_has_not_arrived_is_discarded_with_a_connection_that_is_dropped() -> None:
+    """The peer does not read, so that a part of the data remains here."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sock = PromptSocket(fileno=socket.create_connection(server.getsockname()).detach())
+        peer, _ = server.accept()
+        with peer:
+            sock.settimeout(0.1)
+            with pytest.raises(TimeoutError):
+                sock.sendall(bytes(100 << 20))
+            sock.discard()
+            with pytest.raises(ConnectionResetError):
+                while peer.recv(1 << 20):
+                    pass
+
+
 def test_all_data_is_sent_though_the_server_takes_little_at_once() -> None:
     class Narrow:
         taken = b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import struct
 import threading
 import time
 from functools import lru_cache
@@ -91,14 +92,17 @@ class SshLink(TimedLink):
         return bool(self._hops) and self._hops[-1].transport.is_active()
 
     def cut(self) -> None:
-        for hop in self._hops[:1]:
-            hop.transport.sock.close()
+        for sock in self._sockets():
+            sock.discard()
         for hop in self._hops:
             hop.transport.stop_thread()
 
     def heard(self) -> float:
-        hops = self._hops
-        return float(hops[0].transport.sock.heard) if hops else 0.0
+        return max((sock.heard for sock in self._sockets()), default=0.0)
+
+    def _sockets(self) -> list[PromptSocket]:
+        """Return the socket of the connection: that to the first hop, through which the others are reached."""
+        return [hop.transport.sock for hop in self._hops if isinstance(hop.transport.sock, PromptSocket)]
 
     def ask(self) -> None:
         if hops := self._hops:
@@ -245,6 +249,13 @@ class PromptSocket(socket.socket):
         self.heard = time.monotonic()
         self.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         return data
+
+    def discard(self) -> None:
+        """Close the socket, and discard what has not arrived. Otherwise, Linux would deliver it as soon as the host can
+        be reached again: a request to stop would then end a task whose result `asct resume` expects."""
+        with contextlib.suppress(OSError):  # already closed
+            self.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
 
     def close(self) -> None:
         """See `socket.close`."""
