@@ -23,6 +23,9 @@ PHRASES: Final[tuple[tuple[str, str], ...]] = (
     ("and add it with its serial to `safety.destroys`", f"and allow it with {_CONSENT}"),
     ("and, with its serial number, in `safety.destroys`", f"and in {_CONSENT}"),
     ("set `overwrite: true` for it in `safety.destroys`", "add `--overwrite`"),
+    ("`destroys` does not accept groups or patterns", "`--destroys` accepts one host, not a group or pattern"),
+    ("set `serial` to the path of its backing file", "write the path of its backing file as SERIAL"),
+    ("in `destroys`", "in `--destroys`"),
     ("`safety.destroys` lists", "`--destroys` names"),
     ("`safety.destroys`", "`--destroys`"),
     ("`overwrite: true` in `config` applies", "the setting `overwrite` applies"),
@@ -55,7 +58,8 @@ def for_run(diagnostic: Diagnostic) -> Diagnostic:
     """Return a copy of a diagnostic whose message and hint mention `asct run` options instead of plan keys."""
     message, hint = (_reworded(text) for text in (diagnostic.message, diagnostic.hint))
     if found := _UNCONSENTED.search(message):
-        hint = hint.replace("HOST:DEVICE:", f"{found['host']}:{found['device']}:")
+        serial = "BACKING_FILE" if found["device"].startswith("/dev/loop") else "SERIAL"
+        hint = hint.replace("HOST:DEVICE:SERIAL", f"{found['host']}:{found['device']}:{serial}")
     return replace(diagnostic, message=message, hint=hint)
 
 

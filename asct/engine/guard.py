@@ -141,7 +141,8 @@ _HINTS: Final = {
     },
     "E441": {
         "read-only": "remove the write protection (`blockdev --setrw`, a switch), or use another drive",
-        "removable": "use a built-in drive, or measure a file on this one",
+        "removable": "use a built-in drive, or measure a file on this one; if you do not need its content, "
+        "set `overwrite: true` for it in `safety.destroys`",
         "namespaces": "a purge would also erase the drive's other namespaces: delete them first, or omit the purge",
     },
     "E442": {

@@ -124,7 +124,7 @@ class JobRunner:
         self._run.events.notices(self.job.host, problems)
         if problems:
             self._given_up = True
-            cause = next(filter(is_refusal, problems), problems[0])
+            cause = self._run.events.reword(next(filter(is_refusal, problems), problems[0]))
             self.entry.note, self.entry.refused = cause.cause, is_refusal(cause)
 
     def request(self) -> JobRequest | None:

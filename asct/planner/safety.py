@@ -119,6 +119,8 @@ def _refuse(job: Job, device: str, plan: Plan, findings: Findings) -> None:
     entry = next((entry for entry in plan.benchmarks if entry.id == job.id), None)
     message = f"`{job.id}` would overwrite {device} on {job.host} without consent"
     hint = "add host, device and serial to `safety.destroys`, or use a file"
+    if _LOOP.fullmatch(device):
+        hint += "; the serial of a loop device is the path of its backing file"
     if not (_BY_ID.fullmatch(device) or _LOOP.fullmatch(device)):
         hint = "use /dev/disk/by-id/... in `file_names`, and add it with its serial to `safety.destroys`; or use a file"
     elif any(point.settings.get("overwrite") is True for point in job.points):

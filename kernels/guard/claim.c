@@ -75,8 +75,7 @@ static void check_removable(const struct target *target)
         check(target, "removable", SAFE, "the medium is not removable");
     else if (strcmp(text, "1") == 0)
         check(target, "removable", target->overwrite ? SAFE : UNSAFE,
-              "the medium is removable, and the serial number is that of its reader%s",
-              target->overwrite ? "" : ": `overwrite: true` allows overwriting it");
+              "the medium is removable, and the serial number is that of its reader");
     else
         check(target, "removable", UNKNOWN, "/sys does not report it");
 }

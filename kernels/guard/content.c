@@ -78,7 +78,7 @@ static void check_data(const struct target *target, int fd, const char *signatur
     if (place == -2)
         check(target, "data", UNKNOWN, "it cannot be read: %s", strerror(errno));
     else if (place >= 0)
-        check(target, "data", UNSAFE, "it contains unknown data, at %s%" PRId64 "; set `overwrite: true` to allow overwriting it",
+        check(target, "data", UNSAFE, "it contains unknown data, at %s%" PRId64,
               place ? "byte " : "one of its ends, byte ", place);
     else if (target->bytes <= WHOLE_BYTES)
         check(target, "data", SAFE, "zeros, read completely");
@@ -95,7 +95,7 @@ static void check_signature(const struct target *target, const char *found)
     else if (target->overwrite)
         check(target, "signature", SAFE, "%s, which may be overwritten", found);
     else
-        check(target, "signature", UNSAFE, "%s: `overwrite: true` allows destroying it", found);
+        check(target, "signature", UNSAFE, "it contains %s", found);
 }
 
 static void unreadable(const struct target *target)

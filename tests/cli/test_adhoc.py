@@ -200,3 +200,14 @@ def test_a_mistake_in_a_consent_does_not_make_it_missing(asct: Asct) -> None:
     settings = ("sfio.file_names=/dev/loop7", "sfio.rw=randwrite")
     ended = asct("run", "sfio", "--destroys", "local:/dev/loop7", "--user-config", *settings)
     assert ended.code == 2 and "HOST:DEVICE:SERIAL" in ended.err and "E251" not in ended.err
+
+
+def test_a_consent_for_a_loop_device_can_be_given_as_the_hint_says(asct: Asct) -> None:
+    settings = ("--user-config", "sfio.file_names=/dev/loop7", "--user-config", "sfio.rw=randwrite")
+    ended = asct("run", "sfio", "--dry-run", "--json", *settings)
+    (problem,) = (json.loads(line) for line in ended.out.splitlines())
+    suggested = "`--destroys local:/dev/loop7:BACKING_FILE`"
+    assert problem["code"] == "E251" and suggested in problem["hint"]
+    consent = suggested.strip("`").replace("BACKING_FILE", "/var/disk.img").split()
+    ended = asct("run", "sfio", "--dry-run", *settings, *consent)
+    assert ended.code == 0, ended.err

@@ -259,7 +259,8 @@ BY_ID = "/dev/disk/by-id/usb-X-0:0"
 def test_run_accepts_consent(asct: Asct, device: str, given: str, serial: str) -> None:
     settings = ("--user-config", f"sfio.file_names={device}", "sfio.rw=randwrite")
     refused = asct("run", "sfio", *settings)
-    assert refused.code == 4 and f"--destroys local:{device}:SERIAL" in " ".join(refused.err.split())
+    form = "BACKING_FILE" if device.startswith("/dev/loop") else "SERIAL"
+    assert refused.code == 4 and f"--destroys local:{device}:{form}`" in " ".join(refused.err.split())
     ended = asct("run", "sfio", *settings, "--dry-run", "--json", "--destroys", given)
     assert ended.code == 0, ended.err
     [found] = ended.document["hosts"][0]["destroys"]

@@ -52,6 +52,36 @@ def test_no_hint_after_the_plan_is_resolved_names_a_key_of_a_plan() -> None:
     assert [text for text in reworded if "safety.destroys`" in text or "` in the plan" in text] == []
 
 
+def test_no_message_of_a_check_of_targets_names_a_key_of_a_plan() -> None:
+    """These messages come from a program on the host and are shown as they are; the hints name the remedy."""
+    sources = (PACKAGE.parent / "kernels" / "guard").glob("*.c")
+    found = [text for path in sources for text in re.findall(r"\bcheck\([^;]*\);", path.read_text(encoding="utf-8"))]
+    assert len(found) > 50
+    assert [text for text in found if "`" in text] == []
+
+
+@pytest.mark.parametrize(("device", "serial"), [("/dev/loop0", "BACKING_FILE"), ("/dev/disk/by-id/nvme-X", "SERIAL")])
+def test_a_suggested_consent_has_the_form_that_the_device_needs(device: str, serial: str) -> None:
+    message = f"`disk` would overwrite {device} on local without consent"
+    found = for_run(Diagnostic("E251", message, hint="add host, device and serial to `safety.destroys`"))
+    assert found.hint == f"add `--destroys local:{device}:{serial}`"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "unknown host `g`; `destroys` does not accept groups or patterns",
+            "unknown host `g`; `--destroys` accepts one host, not a group or pattern",
+        ),
+        ("`serial` in `destroys` is a template", "`serial` in `--destroys` is a template"),
+        ("set `serial` to the path of its backing file", "write the path of its backing file as SERIAL"),
+    ],
+)
+def test_consent_is_named_as_an_option(text: str, expected: str) -> None:
+    assert for_run(Diagnostic("E250", text)).message == expected
+
+
 def test_a_hint_names_the_run_to_resume() -> None:
     found = Diagnostic("E610", "lost", hint="`asct resume` measures the rest")
     for plan, folder, command in [

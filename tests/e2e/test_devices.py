@@ -251,7 +251,7 @@ def test_run_writes_with_consent_and_names_its_own_options(loop: Loop, tmp_path:
 
     before = content(loop)
     ended = run("none")
-    assert ended.code == 4 and f"--destroys local:{loop.path}:SERIAL" in " ".join(ended.err.split())
+    assert ended.code == 4 and f"--destroys local:{loop.path}:BACKING_FILE" in " ".join(ended.err.split())
     ended = run("wrong", "--destroys", f"local:{loop.path}:/elsewhere")
     told = " ".join(ended.err.split())
     assert ended.code == 4 and "`--destroys`" in told and "safety.destroys" not in told

@@ -118,7 +118,7 @@ def test_swap_is_refused_while_on_and_known_when_off(guard: Guard, loop: Loop) -
     with swapping(str(loop.path)):
         assert guard.run([owned(loop, overwrite=True)]).refusal == "swap"
     ran = guard.run([owned(loop)])
-    assert set(ran.failed) == {"signature"} and ran.failed["signature"].startswith("swap: ")
+    assert set(ran.failed) == {"signature"} and ran.failed["signature"] == "it contains swap"
 
 
 def test_another_loop_device_upon_it_is_refused(guard: Guard, loop: Loop) -> None:
@@ -231,7 +231,7 @@ def test_signatures_and_unknown_data_need_consent_to_overwrite(guard: Guard, loo
 def test_the_backup_of_a_partition_table_alone_is_a_signature(guard: Guard, loop: Loop) -> None:
     partition(loop)
     sh("dd", "if=/dev/zero", f"of={loop.path}", "bs=1M", "count=1", "conv=notrunc,fsync")
-    assert guard.run([owned(loop)]).failed["signature"].startswith("gpt (backup)")
+    assert guard.run([owned(loop)]).failed["signature"].startswith("it contains gpt (backup)")
 
 
 def test_a_partition_can_be_a_target_of_its_own(guard: Guard, loop: Loop, tmp_path: Path) -> None:
