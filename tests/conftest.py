@@ -129,7 +129,7 @@ _ONCE = frozenset(
     }
 )  # fmt: skip
 """Files whose tests share an expensive fixture."""
-_FIRST = ("machines", "lab", "slurm", "links", "alone")
+_FIRST = ("machines", "lab", "slurm", "links", "alone", "browser")
 """The longest groups, which start first; other tests use the processor time that they leave."""
 
 
