@@ -134,10 +134,11 @@ def run(arguments: Sequence[str]) -> int:
     if lost is None:
         return code
     options.json = False  # JSON would go to stdout, but only stderr is still usable
-    hint = "the run folder contains all results" if options.stores_results else "free some space, or write elsewhere"
+    stored = options.run_code is not None
+    hint = "the run folder contains all results" if stored else "free some space, or write elsewhere"
     message = f"cannot write to stdout: {lost.strerror}; the output is incomplete"
     options.console.diagnostics([Diagnostic("E912", message, hint=hint)])
-    return code or (0 if options.stores_results else StoreError.exit_code)
+    return code or (0 if stored else StoreError.exit_code)
 
 
 def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
@@ -154,9 +155,7 @@ def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
     except click.ClickException as problem:
         return _usage(problem, options)
     except (KeyboardInterrupt, click.Abort) as problem:  # click converts KeyboardInterrupt to Abort
-        options.console.line("interrupted")
-        terminated = isinstance(problem, Terminated) or isinstance(problem.__cause__, Terminated)
-        return 128 + (signal.SIGTERM if terminated else signal.SIGINT)
+        return _interrupted(problem, options)
     except BrokenPipeError:
         return _closed_pipe()
     except SystemExit as end:
@@ -171,6 +170,16 @@ def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
             return _bug(problem, options)
         _report(options, known.diagnostics)
         return known.exit_code
+
+
+def _interrupted(problem: KeyboardInterrupt | click.Abort, options: GlobalOptions) -> int:
+    """Return the exit code of a command that a signal ended. After all its runs have ended, this is still their exit
+    code, which run.json contains."""
+    options.console.line("interrupted")
+    if options.run_code is not None and not options.runs_left:
+        return options.run_code
+    terminated = isinstance(problem, Terminated) or isinstance(problem.__cause__, Terminated)
+    return 128 + (signal.SIGTERM if terminated else signal.SIGINT)
 
 
 def _report(options: GlobalOptions, diagnostics: Sequence[Diagnostic]) -> None:

@@ -6,8 +6,8 @@ import gc
 import logging
 import shlex
 import sys
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,9 +30,10 @@ from asct.engine import events
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
 from asct.engine.resume import check_plan, missing
-from asct.engine.run import apply, finish_run, judging, measure_again
+from asct.engine.run import apply, finish_run, judging, measure_again, report_again
 from asct.engine.services import RunContext
-from asct.errors import AsctError, PlanError, exhausted
+from asct.engine.stop import StopRequest, signals
+from asct.errors import AsctError, Interrupted, PlanError, exhausted
 from asct.export import get as report_format
 from asct.export import write as write_report
 from asct.planner.freeze import thaw
@@ -73,41 +74,41 @@ def execute(
 
     With `ci`, also write and print what CI servers read (`cli/ci.py`). Raises StoreError if the run cannot be written.
     """
-    reports: dict[str, Path] = {}
-    views: list[RunView] = []
-
-    def render(layout: RunLayout) -> Mapping[str, str]:
-        view = view_of(layout.root)
-        views.append(view)
-        for name in _formats(resolved, ci):
-            try:
-                paths = write_report(view, name, layout.root)
-            except Exception as problem:  # an error in a report must not hide the results
-                known = problem if isinstance(problem, AsctError) else exhausted(problem)
-                if known is None:
-                    raise
-                command = f"{PROGRAM} report {shlex.quote(str(layout.root))}"
-                options.console.diagnostics([then_run(item, command) for item in known.diagnostics])
-            else:  # a run without values has no CSV files and no pictures
-                if paths:
-                    reports[name] = paths[0]
-        return {name: str(path) for name, path in reports.items()}
-
-    continue_without_reader()
+    reports = _Reports(options, resolved, ci)
     gc.freeze()  # the modules and the plan exist until the end of the run, so scanning them would be useless
+    with _ending(reports, results=results) as stop:
+        with _listeners(options, resolved) as listeners:
+            how = replace(how, command=(PROGRAM, *sys.argv[1:]))
+            with folded(options.console, f"measure {resolved.name}") if ci else nullcontext():
+                run = apply(resolved, how, listeners=listeners, resume=resume, stop=stop)
+            with judging(run, reports.render):
+                verdicts, rejected = _judged(resolved, run, how)
+            code = finish_run(run, verdicts, reports.render, rejected=rejected)
+        options.end_run(code)
+    return CommandOutcome(run.writer.layout.root, code)
+
+
+@contextmanager
+def _ending(reports: _Reports, *, results: bool = True) -> Iterator[StopRequest]:
+    """While the body ends a run, let signals request its end, which the body notes with `end_run`. Then print the
+    summary. Raises Interrupted if a signal came too late to interrupt the run, but the command has further runs."""
+    options = reports.options
+    continue_without_reader()
+    stop = StopRequest()
+    with signals(stop):
+        yield stop
+        with stop.reporting():
+            reports.show(results=results)
+    if stop.signal is not None and options.runs_left:
+        raise Interrupted(stop.signal)
+
+
+@contextmanager
+def _listeners(options: GlobalOptions, resolved: ResolvedPlan) -> Iterator[list[events.Listener]]:
+    """Yield the log and the display."""
     local = {name for name, host in resolved.hosts.items() if host.transport == "local"}
     with RunLog(options.log_level) as log, choose(options.console, local) as progress:
-        how = replace(how, command=(PROGRAM, *sys.argv[1:]))
-        with folded(options.console, f"measure {resolved.name}") if ci else nullcontext():
-            run = apply(resolved, how, listeners=[log, progress], resume=resume)
-        with judging(run, render):
-            verdicts, rejected = _judged(resolved, run, how)
-        code = finish_run(run, verdicts, render, rejected=rejected)
-    options.stores_results = True
-    print_summary(options.console, views[-1], reports, results=results)
-    if ci:
-        publish(options.console, views[-1])
-    return CommandOutcome(run.writer.layout.root, code)
+        yield [log, progress]
 
 
 def resume_run(
@@ -124,28 +125,64 @@ def resume_run(
     number = len(missing(resolved, found))
     options.console.line(f"{stored.layout.root}: {counted(number, 'measurement')} missing")
     complete = not (number or found.differs or stored.torn()) and stored.run.status == "complete"
-    if complete and stored.run.exit_code is not None:
-        if options.json:
-            _repeat_last_event(options, stored)
-        if ci or not options.json:
-            view = view_of(stored.layout.root)
-            print_summary(options.console, view, _existing_reports(resolved, view.root, ci))
-            if ci:
-                publish(options.console, view)
-        return stored.run.exit_code
-    return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
+    if not complete or stored.run.exit_code is None:
+        return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
+    reports, code = _Reports(options, resolved, ci), stored.run.exit_code
+    with _ending(reports) as stop:
+        if stored.run.sealed and reports.are_in(stored.layout.root):
+            if options.json:
+                _repeat_last_event(options, stored)
+            if ci or not options.json:
+                reports.view = view_of(stored.layout.root)
+        else:
+            with _listeners(options, resolved) as listeners:
+                code = report_again(stored, reports.render, listeners, stop)
+        options.end_run(code)
+    return code
 
 
-def _formats(resolved: ResolvedPlan, ci: bool) -> tuple[str, ...]:
-    """Return the report formats that a run of the plan writes, each once."""
-    formats = resolved.report.formats
-    return report_names(formats) if ci else tuple(dict.fromkeys(formats))
+class _Reports:
+    """The reports that a run of a plan writes, and its summary."""
 
+    def __init__(self, options: GlobalOptions, resolved: ResolvedPlan, ci: bool) -> None:
+        self.options = options
+        self.view: RunView | None = None
+        """The run as it is shown, or None if it is not shown."""
+        self._ci = ci
+        self._paths: dict[str, Path] = {}
+        formats = resolved.report.formats
+        self._formats = report_names(formats) if ci else tuple(dict.fromkeys(formats))
 
-def _existing_reports(resolved: ResolvedPlan, root: Path, ci: bool) -> dict[str, Path]:
-    """Return the reports in the run folder that consist of one file, keyed by format."""
-    paths = {name: root / str(report_format(name).FILE) for name in _formats(resolved, ci)}
-    return {name: path for name, path in paths.items() if path.is_file()}
+    def render(self, layout: RunLayout) -> Mapping[str, str]:
+        """Write the reports, and return their paths, keyed by format."""
+        view = view_of(layout.root)
+        for name in self._formats:
+            try:
+                paths = write_report(view, name, layout.root)
+            except Exception as problem:  # an error in a report must not hide the results
+                known = problem if isinstance(problem, AsctError) else exhausted(problem)
+                if known is None:
+                    raise
+                command = f"{PROGRAM} report {shlex.quote(str(layout.root))}"
+                self.options.console.diagnostics([then_run(item, command) for item in known.diagnostics])
+            else:  # a run without values has no CSV files and no pictures
+                if paths:
+                    self._paths[name] = paths[0]
+        self.view = view
+        return {name: str(path) for name, path in self._paths.items()}
+
+    def are_in(self, root: Path) -> bool:
+        """Find the reports in the run folder `root`. Return whether every report that consists of one file exists."""
+        paths = {name: root / str(report_format(name).FILE) for name in self._formats}
+        self._paths = {name: path for name, path in paths.items() if path.is_file()}
+        return all(name in self._paths or "<" in path.name for name, path in paths.items())
+
+    def show(self, *, results: bool) -> None:
+        """Print the summary and what CI servers read."""
+        if self.view is not None:
+            print_summary(self.options.console, self.view, self._paths, results=results)
+            if self._ci:
+                publish(self.options.console, self.view)
 
 
 def _repeat_last_event(options: GlobalOptions, stored: StoredRun) -> None:

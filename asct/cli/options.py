@@ -20,6 +20,8 @@ from asct.cli.console import Console, OutputStyle, harmless
 from asct.engine.options import FORKS as DEFAULT_FORKS
 
 PROGRAM = "asct"
+INTERRUPTED: Final = 128
+"""Exit codes above this number mean that a signal interrupted the run."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMAT = click.option(
@@ -53,9 +55,16 @@ class GlobalOptions(OutputStyle):
     """The values of the shared options. All output goes through `console`."""
 
     log_file: str | None = None
-    stores_results: bool = False
-    """Whether the command stores its results in a results tree. If so, it does not matter if the command's output is
-    lost."""
+    run_code: int | None = None
+    """The highest exit code of the runs that ended, or None if there are none. Their results and exit codes are in the
+    results tree, so the exit code does not change if output is lost or a signal arrives."""
+    runs_left: int = 1
+    """The number of runs that a command that measures has not ended yet."""
+
+    def end_run(self, code: int) -> None:
+        """Note that run.json contains the exit code `code`. After an interrupted run, no further run starts."""
+        self.run_code = max(code, self.run_code or 0)
+        self.runs_left = 0 if code > INTERRUPTED else self.runs_left - 1
 
     @cached_property
     def console(self) -> Console:

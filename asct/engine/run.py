@@ -3,11 +3,13 @@ another.
 
 A command calls these functions in this order:
 
-1. `run = apply(resolved, options, listeners=...)` measures; afterward, all results are on disk.
+1. `run = apply(resolved, options, listeners=..., stop=stop)` measures; afterward, all results are on disk.
 2. `verdicts = asct.analysis.expectations.judge(...)` judges the expectations from the stored results, within
   `with judging(run, render):`.
 3. `code = finish_run(run, verdicts, render)` writes verdicts and exit code to run.json, calls `render` for the reports,
   emits `RunEnded` and unlocks the run folder.
+
+All of this happens within `with signals(stop):`, so that no signal can end the process in between.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.wording import wording_of
 from asct.disturbances import assess
 from asct.engine.again import over_limits, suspected, unmeasured
-from asct.engine.events import EventBus, Listener, MeasuringAgain, RunEnded, RunStarted, now
+from asct.engine.events import EventBus, Listener, MeasuringAgain, Notice, RunEnded, RunStarted, now
 from asct.engine.host import HostSession
 from asct.engine.job import JobRunner, estimate
 from asct.engine.options import RunOptions
@@ -37,7 +39,7 @@ from asct.engine.preflight import disturbance_notice, measured_scope
 from asct.engine.resume import EarlierResults, exports_of, keep_results, reopen
 from asct.engine.reuse import earlier_runs, pilot_runs
 from asct.engine.services import RunContext, Services, default_services
-from asct.engine.stop import StopRequest, signals
+from asct.engine.stop import StopRequest
 from asct.errors import AsctError, ConnectError, HostLocked, HostLost, NotMeasured, StoreError, exhausted
 from asct.facts.describe import describe
 from asct.plan.model import HostSpec
@@ -74,8 +76,10 @@ def apply(
     services: Services | None = None,
     listeners: Iterable[Listener] = (),
     resume: RunLayout | None = None,
+    stop: StopRequest | None = None,
 ) -> RunContext:
-    """Measure all points of `resolved` or, with `resume`, only the missing points of that run.
+    """Measure all points of `resolved` or, with `resume`, only the missing points of that run. `stop` ends the run
+    early.
 
     A failed measurement raises no exception. Raises StoreError if the results folder cannot be created (in that case
     nothing has been changed), and SafetyError if another process is writing to the run.
@@ -88,12 +92,12 @@ def apply(
         earlier = replace(earlier, pilots=pilot_runs(options.results, writer.layout.root))
         if options.reuse_s is not None:
             earlier = replace(earlier, runs=earlier_runs(options.results, options.reuse_s, writer.layout.root))
-        stop = StopRequest(fail_fast=options.fail_fast)
+        stop = stop or StopRequest()
+        stop.fail_fast = options.fail_fast
         events = EventBus(writer, listeners, wording_of(resolved.path, writer.layout.root))
         run = RunContext(resolved, services, writer, events, stop, started, options.wait_s, earlier.repeats)
         run.events.notices(None, [*writer.notes, *earlier.findings])
-        with signals(run.stop):
-            _measure(run, earlier, options)
+        _measure(run, earlier, options)
         return run
     except BaseException as error:
         _abandon(resolved, writer, error)
@@ -102,13 +106,12 @@ def apply(
 
 @contextmanager
 def judging(run: RunContext, render: Render) -> Iterator[None]:
-    """While the body of the `with` statement judges the run and measures points again, let signals request the end of
-    the run. If the body raises an exception, the run ends as incomplete."""
+    """If the body of the `with` statement, which judges the run and measures points again, raises an exception, end the
+    run as incomplete."""
     try:
-        with signals(run.stop):
-            yield
+        yield
     except BaseException as error:
-        _abandon(run.plan, run.writer, error, render)
+        _abandon(run.plan, run.writer, error, lambda layout: _rendered(render, layout, run.stop))
         raise
 
 
@@ -122,25 +125,24 @@ def finish_run(
 
     `render` returns the paths of the reports, keyed by format. When it is called, run.json is complete. If it raises an
     exception, the run ends as incomplete and without reports. Raises StoreError if run.json cannot be written.
+
+    A signal that arrives after run.json is complete changes neither the outcome nor the exit code.
     """
     writer = run.writer
     jobs = writer.run.jobs
     broken = writer.failure is not None
-    code = exit_code(jobs, verdicts, findings=broken or rejected, signal=run.stop.signal)
-    reports: Mapping[str, str] = {}
+    signal = run.stop.signal
+    code = exit_code(jobs, verdicts, findings=broken or rejected, signal=signal)
+    state = _state(run, signal)
     try:
         writer.finish(
             verdicts=list(verdicts),
             exit_code=code,
             ended_at=now(),
-            status=_state(run),
+            status=state,
             findings=[{**diagnostic.to_json(), "host": host} for host, diagnostic in run.events.findings],
         )
-        if render is not None:
-            reports = render(writer.layout)
-        elapsed = round(time.monotonic() - run.started, 3)
-        run.events.emit_last(RunEnded(run.id, _state(run), code, elapsed, reports))
-        writer.seal()
+        _report(writer, run.events, RunEnded(run.id, state, code, 0.0), run.started, render, run.stop)
     except BaseException as error:
         _abandon(run.plan, writer, error)
         raise
@@ -148,8 +150,49 @@ def finish_run(
     return code
 
 
-def _state(run: RunContext) -> RunState:
-    if run.stop.signal is not None:
+def report_again(stored: StoredRun, render: Render, listeners: Iterable[Listener], stop: StopRequest) -> int:
+    """Render the reports of a complete run that lacks some of them or its checksums, for example because it was killed
+    while they were written, and emit `RunEnded`. Nothing is measured. Returns the exit code of the run.
+
+    Raises StoreError if the run cannot be written, and SafetyError if another process is writing to it.
+    """
+    started, run = time.monotonic(), stored.run
+    writer = RunWriter.reopen(stored.layout, run.model_copy(update={"sealed": False}), keep_reports=True)
+    try:
+        writer.save()
+        events = EventBus(writer, listeners, wording_of(run.plan_file, stored.layout.root))
+        ended = RunEnded(run.run, "complete", run.exit_code or OK, 0.0)
+        _report(writer, events, ended, started, render, stop)
+    finally:
+        writer.close()
+    return ended.exit_code
+
+
+def _report(
+    writer: RunWriter, events: EventBus, ended: RunEnded, started: float, render: Render | None, stop: StopRequest
+) -> None:
+    """Render the reports of a run whose run.json is complete, emit `ended` with their paths, and write the checksums.
+    The second SIGINT ends the rendering."""
+    reports: Mapping[str, str] = {}
+    try:
+        if render is not None:
+            reports = _rendered(render, writer.layout, stop)
+    except KeyboardInterrupt:
+        hint = "`asct resume` writes them"
+        lost = Diagnostic("E901", "interrupted before all reports were written", hint=hint, severity="warning")
+        events.emit_last(Notice(None, events.reword(lost)))
+    events.emit_last(replace(ended, elapsed_s=round(time.monotonic() - started, 3), reports=reports))
+    writer.seal()
+
+
+def _rendered(render: Render, layout: RunLayout, stop: StopRequest) -> Mapping[str, str]:
+    """Render the reports. Raises KeyboardInterrupt at the second SIGINT."""
+    with stop.reporting():
+        return render(layout)
+
+
+def _state(run: RunContext, signal: int | None) -> RunState:
+    if signal is not None:
         return "interrupted"
     lacking = exit_code(run.writer.run.jobs, (), findings=run.writer.failure is not None)
     return "incomplete" if lacking else "complete"
@@ -444,7 +487,7 @@ def _abandon(plan: ResolvedPlan, writer: RunWriter, error: BaseException, render
         writer.discard_reports()
         writer.finish(status="incomplete", exit_code=70 if known is None else known.exit_code, ended_at=now())
         if render is not None:
-            with suppress(Exception):  # this must not hide the original error
+            with suppress(Exception, KeyboardInterrupt):  # this must not hide the original error
                 render(writer.layout)
         writer.seal()
     except StoreError:

@@ -16,12 +16,16 @@ Reason = Literal["signal", "timeout", "fail-fast", "store"]
 class StopRequest:
     """The request to end a run, and the reason for it. It uses no lock, because a signal handler must never wait."""
 
-    def __init__(self, *, fail_fast: bool = False) -> None:
-        self._fail_fast = fail_fast
+    def __init__(self) -> None:
+        self.fail_fast = False
+        """Whether a repeat that ends without values ends the run (`--fail-fast`)."""
         self.reason: Reason | None = None
         self.signal: int | None = None
         """The signal that the exit code reports (128 + number), or None if there was none."""
         self.hung_up = False
+        self._reporting = False
+        self._interrupted = False
+        """Whether a SIGINT has arrived within `reporting`."""
 
     def request(self, reason: Reason) -> None:
         """Request the end of the run. The first reason is kept, except that any other reason replaces `fail-fast`."""
@@ -30,11 +34,12 @@ class StopRequest:
 
     def measurement_failed(self) -> None:
         """End the run because a repeat ended without values. Does nothing without `--fail-fast`."""
-        if self._fail_fast:
+        if self.fail_fast:
             self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal. A second signal has no effect, so that it cannot interrupt the cleanup.
+        """Handle a signal. A second signal has no effect, so that it cannot interrupt the cleanup, unless it ends
+        `reporting`.
 
         A closed terminal (SIGHUP) stops a run in the same way as SIGTERM and is reported as SIGTERM, because the
         documented exit code of a run that was terminated from outside and has cleaned up is 143, not 129.
@@ -43,6 +48,21 @@ class StopRequest:
             self.hung_up = number == signal.SIGHUP
             self.signal = signal.SIGTERM if self.hung_up else number
         self.request("signal")
+        if number == signal.SIGINT and self._reporting:
+            if self._interrupted:
+                self._reporting = False
+                raise KeyboardInterrupt
+            self._interrupted = True
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """While the body writes reports or output, let the second SIGINT raise KeyboardInterrupt, because this may take
+        long. All other signals are handled as before."""
+        self._reporting, self._interrupted = True, False
+        try:
+            yield
+        finally:
+            self._reporting = False
 
     @property
     def requested(self) -> bool:

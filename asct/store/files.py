@@ -95,7 +95,7 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
             finally:
                 os.close(descriptor)
             os.replace(temporary, path)  # noqa: PTH105 - for speed
-        except OSError:
+        except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)  # noqa: PTH108 - for speed
             raise

@@ -82,15 +82,16 @@ class RunWriter:
         return writer
 
     @classmethod
-    def reopen(cls, layout: RunLayout, run: Run) -> RunWriter:
+    def reopen(cls, layout: RunLayout, run: Run, *, keep_reports: bool = False) -> RunWriter:
         """Continue an existing run, after removing incomplete last lines. Raises SafetyError if the run is locked.
 
-        First of all, remove the reports and the checksums. They describe the run as it was, and must not remain if this
-        process is killed or finds the disk full.
+        First of all, remove the checksums and, unless `keep_reports` is set, the reports. They describe the run as it
+        was, and must not remain if this process is killed or finds the disk full.
         """
         writer = cls(layout, run)
         writer._lock.take()
-        writer.discard_reports()
+        if not keep_reports:
+            writer.discard_reports()
         writer._unlink(layout.sums)
         writer._open_streams()
         clear_unfinished(layout.root)

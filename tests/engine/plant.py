@@ -14,6 +14,7 @@ from asct.engine.events import Event
 from asct.engine.options import RunOptions
 from asct.engine.run import apply, finish_run
 from asct.engine.services import RunContext, Services
+from asct.engine.stop import StopRequest, signals
 from asct.errors import NotMeasured
 from asct.hosts.base import Host
 from asct.hosts.factory import make_host
@@ -234,5 +235,7 @@ def run(results: Path, resolved: ResolvedPlan, ports: Services | None = None, **
     resume = options.pop("resume", None)
     listeners = [events.append, *options.pop("listeners", ())]
     chosen = RunOptions(results=results, **options)
-    outcome = apply(resolved, chosen, ports or collaborators(), listeners, resume)
-    return Done(outcome, finish_run(outcome), events)
+    stop = StopRequest()
+    with signals(stop):
+        outcome = apply(resolved, chosen, ports or collaborators(), listeners, resume, stop)
+        return Done(outcome, finish_run(outcome), events)

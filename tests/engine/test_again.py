@@ -22,6 +22,7 @@ from asct.engine.rebuild import survey
 from asct.engine.resume import keep_results, reopen
 from asct.engine.run import apply, finish_run, judging, measure_again
 from asct.engine.services import RunContext
+from asct.engine.stop import signals
 from asct.errors import ConnectError
 from asct.hosts.factory import make_host
 from asct.planner.model import Job, ResolvedPlan
@@ -222,7 +223,7 @@ def test_an_exception_while_a_run_is_judged_ends_the_run(lab: Lab, problem: Base
 def test_a_signal_while_a_run_is_judged_interrupts_the_run(lab: Lab) -> None:
     one, how = job(), RunOptions(results=lab.results)
     run = apply(lab.plan(one), how, collaborators())
-    with judging(run, lambda _: {}):
+    with signals(run.stop), judging(run, lambda _: {}):
         os.kill(os.getpid(), signal.SIGINT)
         assert measure_again(run, [key(one)], how) == {key(one): "the run was stopped"}
     assert finish_run(run) == 130

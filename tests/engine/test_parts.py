@@ -120,6 +120,19 @@ def test_a_signal_wins_over_fail_fast_and_the_first_one_counts() -> None:
     assert (stop.reason, stop.signal, stop.at_once) == ("signal", signal.SIGTERM, True)
 
 
+def test_only_the_second_sigint_ends_the_reports() -> None:
+    stop, reached = StopRequest(), []
+    with signals(stop):
+        for number in (signal.SIGINT, signal.SIGINT):
+            os.kill(os.getpid(), number)
+        with pytest.raises(KeyboardInterrupt), stop.reporting():
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGINT):
+                reached.append(number)
+                os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGINT)
+    assert reached == [signal.SIGTERM, signal.SIGINT, signal.SIGTERM, signal.SIGINT]
+
+
 def test_handlers_are_left_alone_outside_of_the_main_thread() -> None:
     before = signal.getsignal(signal.SIGINT)
     seen = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,14 +12,16 @@ import pytest
 
 from asct.analysis.view import open_view
 from asct.diagnostics.model import Diagnostic
-from asct.engine.events import Event
+from asct.engine.events import Event, RunEnded
 from asct.engine.options import RunOptions
 from asct.engine.run import apply, finish_run
+from asct.engine.stop import StopRequest, signals
 from asct.errors import StoreError
 from asct.export import write_all
 from asct.store import files, writer
 from asct.store.layout import RunLayout
 from asct.store.reader import read_run
+from asct.store.verify import verify
 from tests.engine.conftest import Lab
 from tests.engine.plant import Shelf, collaborators, job, point
 
@@ -135,6 +139,25 @@ def test_a_run_whose_reports_fail_has_none_of_another_outcome(lab: Lab, problem:
     layout = run.writer.layout
     assert read_run(layout.root).run.exit_code == (3 if isinstance(problem, StoreError) else 70)
     assert not any((layout.root / name).exists() for name in ("junit.xml", "report.html", "summary.md"))
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGTERM,), (signal.SIGINT, signal.SIGINT)])
+def test_a_signal_during_the_reports_does_not_change_the_outcome(lab: Lab, numbers: tuple[int, ...]) -> None:
+    ends: list[Event] = []
+
+    def interrupted(layout: RunLayout) -> Mapping[str, str]:
+        for number in numbers:
+            os.kill(os.getpid(), number)
+        return render(layout)
+
+    stop = StopRequest()
+    with signals(stop):
+        run = apply(lab.plan(JOB), RunOptions(results=lab.results), collaborators(), [ends.append], stop=stop)
+        assert finish_run(run, (), interrupted) == 0
+    stored = read_run(run.writer.layout.root)
+    assert (stored.run.status, stored.run.exit_code, verify(stored)) == ("complete", 0, [])
+    assert isinstance(ends[-1], RunEnded) and (ends[-1].status, ends[-1].exit_code) == ("complete", 0)
+    assert green(stored.layout) == (len(numbers) == 1)
 
 
 def test_a_resume_removes_only_reports_that_asct_wrote(lab: Lab) -> None:

@@ -11,6 +11,7 @@ from asct.cli.loading import load_all
 from asct.cli.options import (
     CI,
     FORKS,
+    INTERRUPTED,
     LABEL,
     SHOW_COMMANDS,
     WAIT,
@@ -79,10 +80,10 @@ def _apply(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelect
         return dry_run(options, resolved, values["show_commands"])
     if resume is None and not values["yes"]:
         require_confirmation(resolved)
-    worst = 0
+    worst, options.runs_left = 0, len(resolved)
     for plan in resolved:
         worst = max(worst, _measure(options, plan, values, resume))
-        if worst > 128:
+        if worst > INTERRUPTED:
             break
     return worst
 

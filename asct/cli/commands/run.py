@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from asct.cli.completion import completing, selectors, settings
-from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, PlanSelection, shared_options
+from asct.cli.options import (
+    FORMAT,
+    INTERRUPTED,
+    SHOW_COMMANDS,
+    WAIT,
+    YES,
+    GlobalOptions,
+    PlanSelection,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,11 +31,6 @@ if TYPE_CHECKING:
     from asct.planner.keywords import Chosen
     from asct.planner.model import ResolvedPlan
     from asct.registry import BenchmarkInfo
-
-_INTERRUPTED = 128
-"""Exit codes above this number (130 and 143) mean that a signal stopped the run. In that case, no pictures are drawn,
-because a user who interrupts a run does not want to wait for pictures; `asct report --format png` can write them later.
-"""
 
 
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
@@ -102,7 +106,7 @@ def command(
     outcome = execute(options, resolved, how, results=form != "stdout")
     view = view_of(outcome.folder)
     _print_results(options, view, form)
-    if outcome.exit_code < _INTERRUPTED:
+    if outcome.exit_code < INTERRUPTED:  # a user who interrupts a run does not want to wait for pictures
         write_pictures(options.console, view)
     return outcome.exit_code
 
