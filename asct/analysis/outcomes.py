@@ -109,6 +109,13 @@ def resumable(run: Run) -> bool:
     return bool(unmeasured(run.jobs)) and not any(host.transport == "import" for host in run.hosts)
 
 
+def refused_again(run: Run) -> bool:
+    """Return whether `asct resume` would be refused again unless something changes on the host. A locked host is not
+    counted, because its lock ends by itself."""
+    locked = {host.name for host in run.hosts if host.status == "locked"}
+    return any(job.refused and job.lacking() and job.host not in locked for job in run.jobs)
+
+
 def planned(jobs: Iterable[JobEntry]) -> int:
     """Return the number of repeats, including planned repeats without a status."""
     return sum(max(job.points * job.repeats, sum(job.counts.values())) for job in jobs)

@@ -40,6 +40,11 @@ _OF_REPEATS: Mapping[Tone, tuple[str, str]] = {
     "invalid": ("is invalid", "are invalid"),
     "doubt": ("is too noisy for `strict`", "are too noisy for `strict`"),
 }
+_OF_STATUS: Mapping[str, tuple[str, str]] = {
+    "skipped": ("was skipped", "were skipped"),
+    "interrupted": ("was interrupted", "were interrupted"),
+}
+"""The words for repeats that are missing if all of them have the same status, which other outputs show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +115,7 @@ def _first_few(found: Sequence[str], others: str) -> list[str]:
 def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[_Problem]:
     """Yield the problems that cause a nonzero exit code, each cause before its consequences."""
     run = view.run
-    lost: dict[Tone, int] = {}
-    for status, number in unmeasured(run.jobs).items():
-        lost[tone_of(status)] = lost.get(tone_of(status), 0) + number
+    lost = unmeasured(run.jobs)
     outcomes = [verdict.outcome for verdict in run.verdicts if is_blocking(verdict)]
     yield from _repeats(lost, run, ("refused",))
     if unusable := sum(host.status != "ok" for host in run.hosts):
@@ -126,10 +129,12 @@ def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[_Problem]:
         yield _Problem("missing", f"the run {'has not finished' if run.status == 'running' else 'was interrupted'}")
 
 
-def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Iterator[_Problem]:
+def _repeats(lost: Mapping[str, int], run: Run, tones: Sequence[Tone]) -> Iterator[_Problem]:
     for tone in tones:
-        if number := lost.get(tone, 0):
-            one, several = _OF_REPEATS[tone]
+        found = {status: number for status, number in lost.items() if number and tone_of(status) == tone}
+        if number := sum(found.values()):
+            only = next(iter(found)) if len(found) == 1 else ""
+            one, several = _OF_STATUS.get(only, _OF_REPEATS[tone])
             # The color for doubt is reserved for runs that end with exit code 0.
             display_tone: Tone = "invalid" if tone == "doubt" else tone
             yield _counted(display_tone, number, planned(run.jobs), "measurement", one if number == 1 else several)

@@ -11,7 +11,16 @@ from rich.text import Text
 
 from asct.analysis.cause import Cause, first_cause
 from asct.analysis.grid import Tone
-from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, resumable, short_names
+from asct.analysis.outcomes import (
+    TONES,
+    HostRow,
+    JobOutcome,
+    OutcomeMatrix,
+    matrix,
+    refused_again,
+    resumable,
+    short_names,
+)
 from asct.analysis.report import build
 from asct.analysis.verdict import summarize, word_of
 from asct.cli.console import Console
@@ -94,7 +103,11 @@ def _outcome(console: Console, view: RunView) -> None:
         for line in wrapped(detail, console.width):
             console.line(line)
     if resumable(run):
-        console.line(f"  to measure what is missing, run `{resume_command(view.root)}`")
+        if again := refused_again(run):
+            first = "first remove the cause of the refusal on the host; another plan or other options need a new run"
+            for line in wrapped(first, console.width):
+                console.line(line)
+        console.line(f"  {'then, ' if again else ''}to measure what is missing, run `{resume_command(view.root)}`")
     console.line(f"exit code {run.exit_code}")
 
 

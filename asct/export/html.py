@@ -37,7 +37,7 @@ from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, with_micro_sign
 from asct.analysis.hostnames import section_with_short_hosts, short_forms, shortening, with_short_hosts
 from asct.analysis.keyresults import key_results
-from asct.analysis.outcomes import name_ranges, outcome_grid, resumable
+from asct.analysis.outcomes import name_ranges, outcome_grid, refused_again, resumable
 from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, RunReport, build
 from asct.analysis.view import RunView
@@ -112,6 +112,7 @@ def render(view: RunView, linked: bool = False) -> str:
         versions=versions_grid(view),
         checksums=checksums(view),
         resumable=resumable(view.run),
+        refused_again=refused_again(view.run),
         host_names=shortened(name_ranges([host.name for host in report.hosts]), _MOST_NAMES),
         linked=linked,
         figure_grids=figure_grids(zip(listed, map(axis_text, neighbors), strict=True)),

@@ -79,6 +79,19 @@ def test_quiet_tells_the_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ]
 
 
+@pytest.mark.parametrize("refused", [True, False])
+def test_resume_is_not_suggested_alone_after_a_refusal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: bool
+) -> None:
+    view = sample_view(tmp_path, verdicts=False)
+    view.run.jobs[0].refused = refused
+    view.run.jobs[0].counts["refused" if refused else "failed"] = 1
+    told = " ".join(" ".join(ended(view, capsys)[1]).split())
+    assert "to measure what is missing, run `asct resume " in told
+    assert ("first remove the cause of the refusal on the host" in told) is refused
+    assert ("then, to measure" in told) is refused
+
+
 def test_a_cause_that_names_its_host_is_told_without_another_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

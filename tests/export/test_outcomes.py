@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from asct.analysis import markup
-from asct.analysis.outcomes import TONES
+from asct.analysis.outcomes import TONES, refused_again
 from asct.analysis.report import build
 from asct.analysis.verdict import summarize
 from asct.analysis.view import JobView, RepeatView, RunView
@@ -184,7 +185,38 @@ def test_points_that_were_not_started_say_why(refused: bool) -> None:
     [problem] = list(root.iter("error"))
     assert problem.get("type") == ("refused" if refused else "skipped")
     assert problem.get("message") == ("E430 /dev/sdb is mounted" if refused else "not started")
-    assert summarize(view).sentence == f"Both measurements {'were refused' if refused else 'are missing'}"
+    assert summarize(view).sentence == f"Both measurements {'were refused' if refused else 'were skipped'}"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "unstarted", "words"),
+    [
+        (["ok", "interrupted"], 0, "1 of 2 measurements was interrupted"),
+        (["interrupted"], 1, "Both measurements are missing"),
+        (["host-lost"], 0, "The only measurement is missing"),
+    ],
+)
+def test_missing_measurements_have_the_word_of_their_status_if_they_share_it(
+    statuses: list[str], unstarted: int, words: str
+) -> None:
+    assert summarize(view_of([job_of("j0", statuses, unstarted=unstarted)], [])).sentence == words
+
+
+def test_resume_after_a_refusal_needs_a_change_on_the_host_first() -> None:
+    refused = view_of([job_of("j0", [], unstarted=2, refused=True)], [])
+    words = "after a change on the host, <code>asct resume r</code>"
+    assert refused_again(refused.run) and words in html.render(with_hint(refused))
+    failed = view_of([job_of("j0", ["failed"])], [])
+    assert not refused_again(failed.run) and words not in html.render(failed)
+    refused.run.hosts[0].status = "locked"
+    assert not refused_again(refused.run), "the lock ends by itself"
+    assert words not in html.render(refused)
+
+
+def with_hint(view: RunView) -> RunView:
+    """Return the view with a finding that gives the fix for its refusal."""
+    finding = {"code": "E430", "severity": "error", "message": "/dev/sdb is mounted", "hint": "unmount it", "host": "h"}
+    return replace(view, run=view.run.model_copy(update={"findings": [finding]}))
 
 
 def test_each_kind_of_outcome_has_its_own_colour_everywhere() -> None:
@@ -210,7 +242,7 @@ def test_problems_that_count_the_same_share_a_sentence() -> None:
     jobs = [job_of("j0", ["failed", "noisy", "ok"], unstarted=2), job_of("j1", ["noisy"] * 3, strict=True)]
     found = summarize(view_of(jobs, [verdict("fail"), verdict("unknown"), verdict("unknown"), verdict("pass")]))
     assert found.sentence == "1 of 4 expectations failed and 2 could not be judged"
-    assert found.others == ("1 of 8 measurements failed, 2 are missing, 3 are too noisy for `strict` and 1 is noisy",)
+    assert found.others == ("1 of 8 measurements failed, 2 were skipped, 3 are too noisy for `strict` and 1 is noisy",)
     alone = summarize(view_of([job_of("j0", ["failed"] * 2)], [verdict("unknown")] * 3))
     assert (alone.sentence, alone.others) == (
         "Both measurements failed",
