@@ -17,7 +17,6 @@ from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.quantity import Quantity
 from asct.sdk.record import DISAGREES, Record, Scalar, is_invalid, matches
-from asct.statistics.quantiles import ValueInterval, interval_of_parts
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
@@ -225,24 +224,17 @@ def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> Iterator[_Sighting]:
-    """Yield one value for these records: the median of the values at their coordinates, with the interval for this
-    median. Yield nothing if the records lack the quantity's main metric."""
+    """Yield one value for these records: their median, with an interval that covers the intervals of all records. Yield
+    nothing if the records lack the quantity's main metric."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
         return
-    parts = [_of_repeats(same) for same in grouped(main, lambda one: record_key(one)[-1]).values()]
-    low, high = interval_of_parts(parts)
+    ends = [record.stats.ci95 for record in main if record.stats is not None and record.stats.ci95 is not None]
+    values = [record.value for record in main]
+    spans = [*values, *(end for pair in ends for end in pair)]
     text = tuple(sorted((name, _plain(value)) for name, value in key.items()))
     places = frozenset(record_key(record) for record in group)
-    yield _Sighting(quantity, text, main[0], float(median(part.value for part in parts)), low, high, places)
-
-
-def _of_repeats(same: Sequence[Record]) -> ValueInterval:
-    """Return the median of the repeats of one value, with an interval that covers the intervals of all repeats."""
-    ends = [record.stats.ci95 for record in same if record.stats is not None and record.stats.ci95 is not None]
-    values = [record.value for record in same]
-    spans = [*values, *(end for pair in ends for end in pair)]
-    return ValueInterval(float(median(values)), min(spans), max(spans))
+    yield _Sighting(quantity, text, main[0], float(median(values)), min(spans), max(spans), places)
 
 
 def _plain(value: Any) -> str:

@@ -22,8 +22,8 @@ class Quantity(NamedTuple):
     `also` lists metrics that express the same value in another unit, and metrics with fewer coordinates, which are the
     largest of the values that share these coordinates.
 
-    `curve` names two metrics: the smallest and the largest size at which a level was measured. The median of the values
-    at all sizes in this range measures the level.
+    `curve` names two metrics: the smallest and the largest size at which a level was measured. All values at sizes in
+    this range together measure the level.
 
     Two values agree if their intervals overlap, or if they differ by at most `tolerance` (a share of the smaller one).
     A value that is only a `lower_bound` of the quantity is compared only with values below it.

@@ -1,7 +1,7 @@
 """Confidence intervals for the median, computed from order statistics without assuming a distribution.
 
-Sources: David and Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1 (interval for a quantile, from the binomial
-distribution); Moore, Interval Analysis, 1966 (range of a monotone function of intervals).
+Source: David and Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1 (interval for a quantile, from the binomial
+distribution).
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from statistics import median
-from typing import NamedTuple
 
 _EXACT_UP_TO = 2000
 _NORMAL_975 = 1.959963984540054
@@ -51,37 +49,6 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
         return None
     ordered = sorted(values)
     return float(ordered[ranks[0] - 1]), float(ordered[ranks[1] - 1])
-
-
-class ValueInterval(NamedTuple):
-    """One of several values that together measure a quantity, with the ends of its interval. Both ends equal the value
-    if its interval is unknown."""
-
-    value: float
-    low: float
-    high: float
-
-
-def interval_of_parts(parts: Sequence[ValueInterval]) -> tuple[float, float]:
-    """Return an interval for the median of several parts, such as the latencies at the sizes of a level. There must be
-    at least one part.
-
-    The interval covers two kinds of error:
-
-    - The parts share an error, such as that of the visits that measured all of them, and all of them lie in their
-      intervals or none does. The median never falls if a part rises. Therefore, if all parts lie in their intervals,
-      it lies between the median of the lower ends and that of the upper ends (Moore). Independent errors partly cancel
-      out in the median, so for them, this interval is wider than necessary.
-    - The parts differ from one another, because they measure slightly different things and each has an error of its
-      own. `median_interval` covers this error. The range of fewer than 6 parts has a confidence of less than 95 %, but
-      without further assumptions, there is no wider interval, so the range is used.
-
-    If a single part among three or more has a wide interval, each end moves at most to that of the next part. The union
-    of all intervals would be as wide as the widest one.
-    """
-    values = [part.value for part in parts]
-    low, high = median_interval(values) or (min(values), max(values))
-    return min(low, median(part.low for part in parts)), max(high, median(part.high for part in parts))
 
 
 def relative_half_width(interval: tuple[float, float] | None, center: float) -> float | None:

@@ -183,38 +183,6 @@ def test_the_latency_of_a_level_is_compared_with_the_smaller_half_of_its_sizes()
     assert flags(read(records)) == [["disagrees:curve"], [], [], [], *[["disagrees:level"]] * 2, []]
 
 
-def curve_of_l2(*sizes: tuple[float, float]) -> list[Record]:
-    """Return the latency of L2 as 3.7 ns, and the curve inside L2, of which each size has this latency and half-width
-    in nanoseconds."""
-    return [
-        value("latency-sweep", "latency", {"level": "L2"}, 3.7 * NS, 0.01 * NS),
-        value("latency-sweep", "lower_bound", {"level": "L2"}, 50_000.0),
-        value("latency-sweep", "optimum_size", {"level": "L2"}, 400_000.0),
-        *(
-            value("latency-sweep", "latency", {"size": 65_536 + 1024 * at}, one * NS, half * NS)
-            for at, (one, half) in enumerate(sizes)
-        ),
-    ]
-
-
-@pytest.mark.parametrize("wide", [(4.5, 2.0), (4.4, 0.9), (9.0, 6.0)])
-def test_one_wide_size_of_a_curve_hides_no_disagreement(wide: tuple[float, float]) -> None:
-    clear = [(4.4, 0.02), (4.5, 0.02), (4.45, 0.02), (4.42, 0.02)]
-    assert read(curve_of_l2(*clear))[1] != ()
-    assert read(curve_of_l2(*clear, wide))[1] != ()
-    assert read(curve_of_l2(*clear[:2], wide))[1] != ()
-
-
-def test_a_curve_whose_sizes_are_all_wide_agrees() -> None:
-    assert read(curve_of_l2(*[(4.4, 0.8)] * 4))[1] == ()
-    assert read(curve_of_l2((4.4, 0.8), (4.4, 0.01), (4.4, 0.8)))[1] == (), "one clear size is no proof"
-
-
-def test_a_curve_agrees_with_a_level_among_its_scattered_sizes() -> None:
-    scattered = [(one / 10, 0.01) for one in range(34, 46)]  # the median is 3.95 ns
-    assert read(curve_of_l2(*scattered))[1] == ()
-
-
 def test_bandwidths_are_compared_at_the_same_traffic_and_width() -> None:
     def profile(width: str, rate: float) -> Record:
         return value("memory-profile", "bandwidth", {"traffic": "all-reads", "width": width}, rate)

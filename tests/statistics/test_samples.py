@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 
 from asct.sdk.samples import stats_of
 from asct.statistics.geometric import between_sizes, geometric_sizes
-from asct.statistics.quantiles import (
-    ValueInterval,
-    interval_of_parts,
-    median_interval,
-    median_ranks,
-    relative_half_width,
-)
+from asct.statistics.quantiles import median_interval, median_ranks, relative_half_width
 from asct.statistics.robust import mad, median, median_slope, running_median
 
 FINITE = st.floats(-1e9, 1e9)
@@ -130,27 +124,3 @@ def test_between_sizes_leaves_no_wide_gap(low: int, factor: float, granule: int)
     assert all(low < size < high and size % granule == 0 for size in inner)
     walk = [low, *inner, high]
     assert all(b <= a * 1.02 + granule for a, b in itertools.pairwise(walk))
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 9, 20])
-@pytest.mark.parametrize("shared", [0.0, 0.7, 1.0])
-def test_the_interval_of_parts_holds_the_median_whatever_error_they_share(count: int, shared: float) -> None:
-    """Each part has an error with a standard deviation of 1, of which all parts share a part of the variance."""
-    rng = random.Random(f"{count} {shared}")
-    hits = 0
-    for _ in range(1000):
-        same = rng.gauss(0, 1) * shared**0.5
-        values = [10.0 + same + rng.gauss(0, 1) * (1 - shared) ** 0.5 for _ in range(count)]
-        low, high = interval_of_parts([ValueInterval(value, value - 1.96, value + 1.96) for value in values])
-        hits += low <= 10.0 <= high
-    assert hits >= 925
-
-
-def test_one_wide_part_moves_an_interval_only_to_the_next_part() -> None:
-    clear = [ValueInterval(value, value - 0.1, value + 0.1) for value in (10.0, 10.2, 10.4)]
-    assert interval_of_parts(clear) == pytest.approx((10.0, 10.4))
-    assert interval_of_parts([*clear[:2], ValueInterval(10.3, 1.0, 30.0)]) == pytest.approx((9.9, 10.3))
-    assert interval_of_parts([ValueInterval(10.0, 8.0, 13.0)]) == (8.0, 13.0)
-    assert interval_of_parts([ValueInterval(10.0, 10.0, 10.0)] * 3) == (10.0, 10.0)
-    many = [ValueInterval(float(value), value, value) for value in range(1, 13)]
-    assert interval_of_parts(many) == median_interval(range(1, 13)) == (3.0, 10.0)
