@@ -224,17 +224,34 @@ def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> Iterator[_Sighting]:
-    """Yield one value for these records: their median, with an interval that covers the intervals of all records. Yield
-    nothing if the records lack the quantity's main metric."""
+    """Yield one value for these records: their median, with an interval that covers the values and intervals of the
+    certain records. Yield nothing if the records lack the quantity's main metric."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
         return
-    ends = [record.stats.ci95 for record in main if record.stats is not None and record.stats.ci95 is not None]
     values = [record.value for record in main]
-    spans = [*values, *(end for pair in ends for end in pair)]
+    spans = [median(values)]
+    for record in _mostly_certain(main, quantity.tolerance):
+        spans += [record.value, *(_interval(record) or ())]
     text = tuple(sorted((name, _plain(value)) for name, value in key.items()))
     places = frozenset(record_key(record) for record in group)
     yield _Sighting(quantity, text, main[0], float(median(values)), min(spans), max(spans), places)
+
+
+def _mostly_certain(records: Sequence[Record], tolerance: float) -> Sequence[Record]:
+    """Return the records whose intervals extend to at most `tolerance` on either side, if most records have such an
+    interval, otherwise all records. The wide intervals of a few sizes would hide that the other sizes on a curve
+    disagree with the level."""
+    certain = [
+        record
+        for record in records
+        if (interval := _interval(record)) and interval[1] - interval[0] <= 2 * tolerance * abs(record.value)
+    ]
+    return certain if 2 * len(certain) > len(records) else records
+
+
+def _interval(record: Record) -> tuple[float, float] | None:
+    return None if record.stats is None else record.stats.ci95
 
 
 def _plain(value: Any) -> str:

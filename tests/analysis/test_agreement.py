@@ -183,6 +183,38 @@ def test_the_latency_of_a_level_is_compared_with_the_smaller_half_of_its_sizes()
     assert flags(read(records)) == [["disagrees:curve"], [], [], [], *[["disagrees:level"]] * 2, []]
 
 
+def curve_of_l2(*sizes: tuple[float, float]) -> list[Record]:
+    """Return the latency of L2 as 3.7 ns, and the curve inside L2: the latency and its half-width at each size, in
+    nanoseconds."""
+    return [
+        value("latency-sweep", "latency", {"level": "L2"}, 3.7 * NS, 0.01 * NS),
+        value("latency-sweep", "lower_bound", {"level": "L2"}, 50_000.0),
+        value("latency-sweep", "optimum_size", {"level": "L2"}, 400_000.0),
+        *(
+            value("latency-sweep", "latency", {"size": 65_536 + 1024 * at}, one * NS, half * NS)
+            for at, (one, half) in enumerate(sizes)
+        ),
+    ]
+
+
+@pytest.mark.parametrize("wide", [(4.5, 2.0), (4.4, 0.9), (3.7, 0.5), (9.0, 6.0)])
+def test_one_wide_size_of_a_curve_hides_no_disagreement(wide: tuple[float, float]) -> None:
+    clear = [(4.4, 0.02), (4.5, 0.02), (4.45, 0.02)]
+    assert read(curve_of_l2(*clear))[1] != ()
+    assert read(curve_of_l2(*clear, wide))[1] != ()
+    assert read(curve_of_l2(*clear[:2], wide))[1] != ()
+
+
+def test_a_curve_agrees_if_half_of_its_sizes_are_wide() -> None:
+    assert read(curve_of_l2(*[(4.4, 0.8)] * 4))[1] == ()
+    assert read(curve_of_l2((4.4, 0.8), (4.4, 0.01)))[1] == (), "one clear size is no proof"
+
+
+def test_a_curve_that_rises_within_a_level_agrees_with_each_of_its_values() -> None:
+    rising = [(one / 10, 0.01) for one in range(34, 46)]  # the median is 3.95 ns
+    assert read(curve_of_l2(*rising, (4.4, 0.8)))[1] == ()
+
+
 def test_bandwidths_are_compared_at_the_same_traffic_and_width() -> None:
     def profile(width: str, rate: float) -> Record:
         return value("memory-profile", "bandwidth", {"traffic": "all-reads", "width": width}, rate)
