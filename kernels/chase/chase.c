@@ -16,7 +16,7 @@
 
 static struct options {
     int64_t min_size, max_size, points_per_octave, refine_to, refine_jump, refine_max, refine_cap_ms, stride, window, cpu, node;
-    int64_t batches, time_cap_ms, patience_ms, seed, llc_bytes;
+    int64_t batches, time_cap_ms, patience_ms, order, seed, llc_bytes;
     const char *pages;
     struct opt_list sizes;
 } options;
@@ -52,6 +52,8 @@ static struct opt table[] = {
      OPT_INTEGER, 1, 60000, NULL, &options.time_cap_ms, false},
     {"patience-ms", "ms", "2000", "time limit for measuring sizes in near caches again if a sibling thread disturbed them",
      OPT_INTEGER, 0, 600000, NULL, &options.patience_ms, false},
+    {"order", "", "0", "seed for a random order of the sizes; 0: ascending, so that the chain only has to grow",
+     OPT_INTEGER, 0, INT64_MAX, NULL, &options.order, false},
     {"seed", "", "1", "seed for the random order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &options.seed, false},
     {"llc-bytes", "bytes", "0", "size of the last-level cache; 0: read from the system",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &options.llc_bytes, false},
@@ -145,6 +147,7 @@ static struct sweep sweep_of(struct chain *chain, const struct timer *timer, con
         .max_bytes = (uint64_t)options.max_size,
         .points_per_octave = (unsigned)options.points_per_octave,
         .sizes = &options.sizes,
+        .order = (uint64_t)options.order,
         .refine_ratio = 1 + (double)options.refine_to / 100,
         .refine_jump = 1 + (double)options.refine_jump / 100,
         .refine_max = (uint64_t)options.refine_max,

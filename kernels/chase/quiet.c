@@ -24,19 +24,19 @@ void quiet_look_again(struct bench *bench, struct record *record, uint64_t *pati
     *patience_ns -= taken_ns < *patience_ns ? taken_ns : *patience_ns;
 }
 
-void quiet_settle(struct bench *bench, struct record *records, size_t count, uint64_t *patience_ns)
+void quiet_settle(struct bench *bench, struct record *const *records, size_t count, uint64_t *patience_ns)
 {
     bool looked = true;
     for (int round = 0; round < ROUNDS_MAX && looked; round++) {
         looked = false;
-        double ceiling = count > 0 ? records[count - 1].measured.load_ns.median : 0;
+        double ceiling = count > 0 ? records[count - 1]->measured.load_ns.median : 0;
         for (size_t i = count; i-- > 0 && *patience_ns > 0;) {
-            if (quiet_is_disturbed(&records[i], ceiling)) {
-                quiet_look_again(bench, &records[i], patience_ns);
+            if (quiet_is_disturbed(records[i], ceiling)) {
+                quiet_look_again(bench, records[i], patience_ns);
                 looked = true;
             }
-            if (records[i].measured.load_ns.median < ceiling)
-                ceiling = records[i].measured.load_ns.median;
+            if (records[i]->measured.load_ns.median < ceiling)
+                ceiling = records[i]->measured.load_ns.median;
         }
     }
 }

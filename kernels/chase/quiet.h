@@ -24,8 +24,8 @@ bool quiet_is_disturbed(const struct record *record, double ceiling_ns);
 /* Measures the size again and adds the batches to the record. Subtracts the time taken from `patience_ns`. */
 void quiet_look_again(struct bench *bench, struct record *record, uint64_t *patience_ns);
 
-/* Measures the disturbed sizes among `count` near sizes again, in ascending order, until none is left or `patience_ns` is used
- * up. */
-void quiet_settle(struct bench *bench, struct record *records, size_t count, uint64_t *patience_ns);
+/* Measures the disturbed sizes among `count` near sizes, which are in ascending order, again until none is left or `patience_ns`
+ * is used up. */
+void quiet_settle(struct bench *bench, struct record *const *records, size_t count, uint64_t *patience_ns);
 
 #endif

@@ -31,6 +31,12 @@ static int by_bytes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int by_span(const void *a, const void *b)
+{
+    uint64_t x = (*(struct record *const *)a)->span_bytes, y = (*(struct record *const *)b)->span_bytes;
+    return (x > y) - (x < y);
+}
+
 static int by_jump_down(const void *a, const void *b)
 {
     double x = ((const struct gap *)a)->jump, y = ((const struct gap *)b)->jump;
@@ -172,31 +178,44 @@ static const char *refine(struct sweep *sweep, struct sweep_result *result, stru
     }
 }
 
-/* Measures the disturbed sizes among the `count` near sizes in `held` again, and prints all of these near sizes. */
-static void release(struct sweep *sweep, struct sweep_result *result, struct point *first, struct record *held, size_t count)
+/* Prints the record of a size in the coarse grid, and enters its latency into the curve. */
+static void conclude(const struct sweep *sweep, struct sweep_result *result, struct curve *curve, const struct record *record)
 {
-    quiet_settle(&sweep->bench, held, count, &sweep->patience_ns);
-    for (size_t i = 0; i < count; i++) {
-        print(sweep, result, &held[i]);
-        first[i].median = held[i].measured.load_ns.median;
-    }
+    struct point same = {.bytes = record->span_bytes};
+    struct point *point = bsearch(&same, curve->points, curve->count, sizeof *curve->points, by_bytes);
+    print(sweep, result, record);
+    point->median = record->measured.load_ns.median;
+}
+
+/* Measures the disturbed sizes among the `count` near sizes in `held` again, and concludes all of these near sizes. */
+static void release(struct sweep *sweep, struct sweep_result *result, struct curve *curve, struct record *held, size_t count)
+{
+    static struct record *ascending[HELD_MAX];
+    for (size_t i = 0; i < count; i++)
+        ascending[i] = &held[i];
+    qsort(ascending, count, sizeof *ascending, by_span);
+    quiet_settle(&sweep->bench, ascending, count, &sweep->patience_ns);
+    for (size_t i = 0; i < count; i++)
+        conclude(sweep, result, curve, ascending[i]);
 }
 
 static void measure_coarse(struct sweep *sweep, struct sweep_result *result, struct curve *curve)
 {
     static struct record held[HELD_MAX];
+    static size_t order[POINTS_MAX];
     size_t count = 0;
+    random_order(order, curve->count, sweep->order);
     for (size_t i = 0; i < curve->count; i++) {
-        bench_size(&sweep->bench, curve->points[i].bytes, false, &held[count++]);
-        bool near = quiet_is_near(&held[count - 1]);
-        if (near && count < HELD_MAX && i + 1 < curve->count)
-            continue;
-        release(sweep, result, &curve->points[i + 1 - count], held, near ? count : count - 1);
-        if (!near) {
-            print(sweep, result, &held[count - 1]);
-            curve->points[i].median = held[count - 1].measured.load_ns.median;
+        struct record *record = &held[count];
+        bench_size(&sweep->bench, curve->points[order[i]].bytes, false, record);
+        bool near = quiet_is_near(record), beyond = !near && sweep->order == 0; /* ascending: all near sizes are measured */
+        count += near;
+        if (beyond || count == HELD_MAX || i + 1 == curve->count) {
+            release(sweep, result, curve, held, count);
+            count = 0;
         }
-        count = 0;
+        if (!near)
+            conclude(sweep, result, curve, record);
     }
 }
 

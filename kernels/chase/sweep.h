@@ -1,4 +1,4 @@
-/* The sizes and their order: a coarse grid, then the intervals in which the latency changes. */
+/* The sizes and their order: a coarse grid or a list, then the intervals in which the latency changes. */
 #ifndef CHASE_SWEEP_H
 #define CHASE_SWEEP_H
 
@@ -11,6 +11,7 @@ struct sweep {
     uint64_t min_bytes, max_bytes;
     unsigned points_per_octave;
     const struct opt_list *sizes; /* if not empty, measured instead of the grid, without refinement */
+    uint64_t order;               /* seed for a random order of the coarse grid or of `sizes`; 0: ascending */
     double refine_ratio;          /* neighbors closer than this are not refined; 1 or less disables refinement */
     double refine_jump;           /* neighbors whose latencies differ by less than this factor are not refined */
     uint64_t refine_max, refine_cap_ns;

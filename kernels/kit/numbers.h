@@ -1,7 +1,8 @@
-/* Small arithmetic without libm: roots, random numbers by index, scaling. */
+/* Small arithmetic without libm: roots, random numbers by index, random orders. */
 #ifndef KIT_NUMBERS_H
 #define KIT_NUMBERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The square root, rounded down. */
@@ -64,6 +65,19 @@ static inline uint64_t random_at(uint64_t seed, uint64_t index)
 static inline uint64_t random_below(uint64_t random, uint64_t bound)
 {
     return (uint64_t)((unsigned __int128)random * bound >> 64);
+}
+
+/* Fills `order` with 0 .. count-1, in a random order that depends on `seed` (Fisher and Yates, in the form of Durstenfeld), or
+ * ascending if `seed` is 0. */
+static inline void random_order(size_t *order, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    for (size_t left = count; seed != 0 && left > 1; left--) {
+        size_t other = random_below(random_at(seed, left), left), moved = order[left - 1];
+        order[left - 1] = order[other];
+        order[other] = moved;
+    }
 }
 
 #endif

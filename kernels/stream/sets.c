@@ -39,14 +39,9 @@ void sets_settle(struct set *sets, const struct opt_list *sizes, const struct op
 
 void sets_order(struct value *values, const struct set *sets, size_t count, const struct opt_words *traffic, uint64_t seed)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < traffic->count; k++)
-            values[total++] = (struct value){&sets[i], traffic_find(traffic->values[k])};
-    for (size_t left = total; seed != 0 && left > 1; left--) { /* Fisher and Yates, in the form of Durstenfeld */
-        size_t other = random_below(random_at(seed, left), left);
-        struct value moved = values[left - 1];
-        values[left - 1] = values[other];
-        values[other] = moved;
-    }
+    static size_t order[OPTS_LIST_MAX * OPTS_WORDS_MAX];
+    size_t total = count * traffic->count;
+    random_order(order, total, seed);
+    for (size_t i = 0; i < total; i++)
+        values[i] = (struct value){&sets[order[i] / traffic->count], traffic_find(traffic->values[order[i] % traffic->count])};
 }

@@ -401,6 +401,15 @@ def test_flags_are_declared() -> None:
             assert set(item.flags) <= {*BENCHMARK.flags, *NOTES, "no-levels"}
 
 
+def test_each_visit_after_the_first_measures_its_sizes_in_an_order_of_its_own() -> None:
+    settings, facts, outputs = recorded("default")
+    steps = BENCHMARK.steps(settings.model_copy(update={"visits": 6}), Context(facts, "/work", outputs))
+    assert len({option(step, "order") for step in steps} - {"0", None}) == 5
+    assert all(option(output.step, "order") is None for output in outputs), "the curve is refined from one end"
+    of_sizes = BENCHMARK.steps(params(visits=6, sizes=["4K", "8K"]), Context(facts, "/work"))
+    assert len({option(step, "order") for step in of_sizes} - {"0", None}) == 6
+
+
 def test_a_second_run_measures_what_the_bounds_lack() -> None:
     settings, facts, outputs = recorded("default")
     edges, _ = BENCHMARK.steps(settings, Context(facts, "/work", outputs[:1]))

@@ -140,6 +140,22 @@ def test_sizes_replace_the_grid_and_equal_ones_are_measured_once(chase: Path) ->
     assert ran.end["refine_stopped"] == "off" and ran.end["refined"] == 0
 
 
+def test_one_process_measures_sizes_in_a_random_order(chase: Path) -> None:
+    sizes = [4096 << power for power in range(14)]
+
+    def order(seed: int) -> list[int]:
+        ran = run(chase, "--sizes", ",".join(map(str, sizes)), "--order", str(seed), *QUICK)
+        assert (ran.status, ran.stderr) == (0, "")
+        assert all(sample["lines"] * 64 == sample["size"] for sample in ran.of("sample"))
+        return [sample["size"] for sample in ran.of("sample")]
+
+    assert order(0) == sizes
+    orders = [order(seed) for seed in (1, 2, 3)]
+    assert all(sorted(one) == sizes for one in orders)
+    far = [tuple(size for size in one if size > 8 << 20) for one in orders]
+    assert len(set(far)) > 1, "near sizes are printed in ascending order, when all are measured"
+
+
 @pytest.mark.parametrize("stride", [32, 64, 256])
 def test_the_grid_begins_with_two_lines(stride: int, chase: Path) -> None:
     ran = run(chase, "--max-size", "4096", "--stride", str(stride), "--refine-to", "0", *QUICK)

@@ -25,7 +25,15 @@ from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_END, LEVEL_LATENCY
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import LEVELS, page_privileges
-from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, undisturbed, visit, visit_number
+from asct.instruments.memory.visits import (
+    VISIT_FLAGS,
+    VISITS_MOST,
+    VisitedBenchmark,
+    in_own_order,
+    undisturbed,
+    visit,
+    visit_number,
+)
 from asct.sdk.benchmark import Context, ResultField
 from asct.sdk.metric import Coords, Metric
 from asct.sdk.needs import Needs
@@ -167,13 +175,13 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """Return the processes in this order: the curve, additional sizes near the bounds of the levels, the local
-        chain, and then further visits, which measure the curve and the levels again. If sizes are set, only these sizes
-        are measured."""
+        chain, and then further visits, which measure the curve and the levels again, in a random order of sizes. If
+        sizes are set, only these sizes are measured."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)
         if params.sizes:
-            return super().steps(params, context)
+            return [in_own_order(step, params.seed) for step in super().steps(params, context)]
         if not done or done[0].status != 0:
             return () if done else (whole,)
         if len(done) == 1:
@@ -188,7 +196,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             for sizes in (survey.sizes_to_visit(), survey.sizes_of_levels())
         )
         every = [
-            step
+            in_own_order(step, params.seed)
             for number in range(2, count + 1)
             for step in visit((full if number <= pilot else reduced,), number, params.seed)
         ]

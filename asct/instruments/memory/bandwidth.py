@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar, Final, TypeVar
 
 from asct.instruments.memory.sizes import CACHE, page_privileges
 from asct.instruments.memory.stream import IN_CYCLES, IN_TIME, KERNEL, BandwidthStyle, StreamParams
 from asct.instruments.memory.traffic import TITLES
-from asct.instruments.memory.visits import VISITS_MOST, VisitedBenchmark, visit_number
+from asct.instruments.memory.visits import VISITS_MOST, VisitedBenchmark, in_own_order
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Bars, Series
 from asct.sdk.needs import Needs
 from asct.sdk.record import Record
 from asct.sdk.rows import at, series_name, series_of
-from asct.sdk.step import Step, options
+from asct.sdk.step import Step
 from asct.statistics.visits import VISITS_MIN
 
 TRIALS_S: Final = 0.01
@@ -25,10 +24,6 @@ TRIALS_S: Final = 0.01
 then measured."""
 OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, even if they are not swept."""
-
-_ORDERS: Final = 1 << 20
-"""Factor by which the seed is multiplied. This factor is larger than the number of visits in a repeat, so that
-different seeds result in different orders."""
 
 P = TypeVar("P", bound=StreamParams)
 
@@ -52,7 +47,7 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
         return IN_CYCLES if self.in_cycles(records) else IN_TIME
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        return [_ordered(step, params.seed) for step in super().steps(params, context)]
+        return [in_own_order(step, params.seed) for step in super().steps(params, context)]
 
     def expected(self, params: P) -> float:
         """Return the number of visits to assume in estimates. If `visits` is not set, it is between the number of pilot
@@ -68,11 +63,6 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
             seconds=seconds * self.expected(params),
             privileges=page_privileges(params.pages, KERNEL),
         )
-
-
-def _ordered(step: Step, seed: int) -> Step:
-    order = seed * _ORDERS + visit_number(step.name)
-    return replace(step, arguments=(*step.arguments, *options({"order": order})))
 
 
 def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> list[str]:

@@ -33,6 +33,9 @@ VISIT_FLAGS: Final[dict[str, str]] = {
 }
 """Flags that values from several visits may have."""
 _SEPARATOR: Final = "-visit"
+_ORDERS: Final = 1 << 20
+"""Factor by which the seed is multiplied. This factor is larger than the number of visits in a repeat, so that
+different seeds result in different orders."""
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
 """If a value has fewer samples per visit than this, it comes from a short trial of an access loop, and its variation is
@@ -218,6 +221,15 @@ def in_random_order(values: Sequence[T], number: int, seed: int) -> list[T]:
     from random import Random
 
     return Random(f"{seed}-{number}").sample(list(values), len(values))  # noqa: S311 - an order, not a secret
+
+
+def in_own_order(step: Step, seed: int) -> Step:
+    """Return the step with an option that makes its kernel measure several values in a random order, which differs
+    between visits."""
+    from asct.sdk.step import options
+
+    order = seed * _ORDERS + visit_number(step.name)
+    return replace(step, arguments=(*step.arguments, *options({"order": order})))
 
 
 def visit_number(name: str) -> int:
