@@ -264,6 +264,8 @@ _SIZE_S: Final = 0.004
 _MEMORY_S: Final = 0.025
 _MEMORY: Final = 32 << 20
 _SPARSE_S: Final = 0.12
+_ANY_ORDER_S: Final = 0.1
+"""Additional seconds per visit because, in random order, the chain grows and shrinks repeatedly."""
 _FIRST_S: Final = 1.2
 """Seconds that the first visit needs for refined sizes, for disturbed sizes that are measured again, and for the local
 chain."""
@@ -279,7 +281,8 @@ def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visit
     if params.sizes:
         return visits * whole
     again = [size for size in sizes if size <= VISITED_MOST] + [max(sizes) // 2]
-    visit = _START_S + _MAP_S_PER_GIB * max(again) / 2**30 + sum(map(_size_s, again)) + _REFINE_MOST * _SIZE_S
+    visit = _START_S + _ANY_ORDER_S + _MAP_S_PER_GIB * max(again) / 2**30
+    visit += sum(map(_size_s, again)) + _REFINE_MOST * _SIZE_S
     return whole + _FIRST_S + (visits - 1) * visit
 
 
